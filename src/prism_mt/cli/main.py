@@ -1,0 +1,103 @@
+"""The `prism` command: finds the module of a command, and turns mistakes into one sentence and exit code 2."""
+
+import argparse
+import importlib
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from prism_mt import __version__
+from prism_mt.cli.options import Command, Group, add_options, parse_options
+from prism_mt.errors import PrismError
+
+# Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
+COMMANDS = {
+    "score": "score translations against references or sources",
+    "models": "list, inspect, convert and download models",
+}
+
+_DESCRIPTION = """Prism asks a multilingual translation model how probable a translation is as a
+paraphrase of its reference, or as a translation of its source."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _top_parser()
+    if not words:
+        parser.print_help()
+        return 0
+    if words[0] not in COMMANDS:
+        parser.parse_args(words)
+        return 0
+    logging.basicConfig(format="prism: %(levelname)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    logging.addLevelName(logging.WARNING, "warning")
+    try:
+        return _run(words)
+    except PrismError as error:
+        print(f"prism: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("prism: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`prism … | head`); keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main())
+
+
+def _top_parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="prism",
+        description=f"{_DESCRIPTION}\n\ncommands:\n{listing}\n\n`prism COMMAND --help` explains each.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"prism {__version__}")
+    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND")
+    return parser
+
+
+def _run(words: list[str]) -> int:
+    """Import the module of the command, parse its options and run it."""
+    found: Command | Group = importlib.import_module(f"prism_mt.cli.{words[0]}").COMMAND
+    program, rest = f"prism {found.name}", words[1:]
+    if isinstance(found, Group):
+        by_name = {command.name: command for command in found.commands}
+        if rest and rest[0] in by_name:
+            program, found, rest = f"{program} {rest[0]}", by_name[rest[0]], rest[1:]
+        elif found.default and rest and rest[0] not in ("-h", "--help"):
+            found = found.default
+        else:
+            return _group_help(found, program, rest)
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=found.help,
+        epilog=found.epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_options(parser, found.options)
+    options = parse_options(found.options, parser.parse_args(rest))
+    return found.run(options) or 0
+
+
+def _group_help(group: Group, program: str, rest: list[str]) -> int:
+    """List a group's commands; a word that is none of them is an error."""
+    listing = "\n".join(f"  {command.name:<14} {command.help}" for command in group.commands)
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=f"{group.help}\n\ncommands:\n{listing}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    if group.default:
+        add_options(parser, group.default.options)
+    else:
+        parser.add_argument("command", choices=[command.name for command in group.commands], metavar="COMMAND")
+    parser.parse_args(rest)
+    return 0

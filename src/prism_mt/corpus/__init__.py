@@ -1,0 +1,1 @@
+"""Corpus preparation: from raw bitext to training shards."""

@@ -1,0 +1,1 @@
+"""Engines: pairs of token ids in, token log-probabilities out."""

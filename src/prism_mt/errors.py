@@ -1,0 +1,15 @@
+"""What goes wrong through no fault of the program."""
+
+
+class PrismError(Exception):
+    """A mistake in the input, the options or a file, told in one sentence that says what to do.
+
+    The command line prints the sentence without a traceback and ends with exit code 2.
+    """
+
+
+class MissingExtra(PrismError):
+    """A feature needs a package that the core installation does not bring."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional package: pip install 'prism-mt[{extra}]'")

@@ -1,0 +1,1 @@
+"""Metrics: segments in, segment scores out."""

@@ -1,0 +1,22 @@
+"""A model in memory, as every reader returns it."""
+
+from dataclasses import dataclass
+
+from prism_mt.models.spec import ModelSpec, Weights, check_weights
+from prism_mt.text.subwords import Vocabulary
+
+
+@dataclass(frozen=True)
+class Model:
+    """Architecture, conventions, weights and subwords: all that a model directory holds."""
+
+    spec: ModelSpec
+    weights: Weights
+    source: Vocabulary
+    target: Vocabulary
+    """The same object as `source` where both sides share one vocabulary."""
+    card: str = ""
+    """What a person should know about the model, in Markdown."""
+
+    def __post_init__(self) -> None:
+        check_weights(self.spec.architecture, self.weights, self.spec.name or "model")

@@ -1,0 +1,215 @@
+"""A translation model as data: its architecture, its token conventions and the names of its weights.
+
+Every reader (fairseq, Hugging Face, our own trainer) produces these, and every engine knows only these.
+
+Weights have one set of names, whatever the model came from:
+
+    encoder.embedding.weight                        source embedding, (source vocabulary, width)
+    decoder.embedding.weight                        absent when `tied_embeddings`
+    output.weight, output.bias                      weight absent when `tied_output`; bias only with `output_bias`
+    {encoder,decoder}.positions.weight              only with learned positions; row 0 is the first token's
+    {encoder,decoder}.embedding_norm.{weight,bias}  only with `embedding_norm`
+    {encoder,decoder}.final_norm.{weight,bias}      only with `final_norm`
+    {encoder,decoder}.layers.N.self_attention.{query,key,value,output}.{weight,bias}
+    {encoder,decoder}.layers.N.self_attention_norm.{weight,bias}
+    decoder.layers.N.cross_attention.{query,key,value,output}.{weight,bias}
+    decoder.layers.N.cross_attention_norm.{weight,bias}
+    {encoder,decoder}.layers.N.feed_forward.{inner,outer}.{weight,bias}
+    {encoder,decoder}.layers.N.feed_forward_norm.{weight,bias}
+
+Linear weights are (out, in), as torch and safetensors have them.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt.errors import PrismError
+
+Weights = Mapping[str, NDArray[np.float32]]
+Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The shape of an encoder-decoder Transformer and every choice that changes its numbers."""
+
+    width: int
+    encoder_layers: int
+    decoder_layers: int
+    encoder_heads: int
+    decoder_heads: int
+    encoder_feed_forward: int
+    decoder_feed_forward: int
+    source_vocabulary: int
+    target_vocabulary: int
+    max_positions: int
+    """Longest sequence, special tokens included."""
+    norm: Literal["pre", "post"] = "pre"
+    final_norm: bool = True
+    """A LayerNorm after the last layer of the encoder and of the decoder."""
+    embedding_norm: bool = False
+    activation: Literal["relu", "gelu", "swish"] = "relu"
+    positions: Literal["sinusoidal", "marian", "learned"] = "sinusoidal"
+    """`sinusoidal` as in fairseq (frequencies over half-1), `marian` over half; both are sines, then cosines."""
+    position_offset: int = 2
+    """Position of the first token in the sinusoidal table; learned tables are stored without the offset."""
+    scaled_embedding: bool = True
+    """Embeddings are multiplied by the square root of the width."""
+    tied_embeddings: bool = True
+    tied_output: bool = True
+    output_bias: bool = False
+    norm_epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        for side, heads in (("encoder", self.encoder_heads), ("decoder", self.decoder_heads)):
+            if heads < 1 or self.width % heads:
+                raise PrismError(f"{side}: {heads} attention heads do not divide the width {self.width}")
+        if self.tied_embeddings and self.source_vocabulary != self.target_vocabulary:
+            raise PrismError("tied embeddings need one vocabulary for both sides")
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """Which ids surround the pieces of a text on either side.
+
+    `target[0]` is what the decoder starts from; everything after it is predicted. A predicted language tag is
+    left out of the average, the end of sentence is counted.
+    """
+
+    source: tuple[Symbol, ...] = ("pieces", "eos")
+    target: tuple[Symbol, ...] = ("eos", "target-tag", "pieces", "eos")
+    bos: int = 0
+    pad: int = 1
+    eos: int = 2
+    unknown: int = 3
+
+    @property
+    def needs_source_language(self) -> bool:
+        """Whether a text cannot be encoded without the language it is in."""
+        return "source-tag" in self.source
+
+    def encode_source(self, pieces: list[int], source_tag: int | None, target_tag: int | None) -> tuple[int, ...]:
+        """The encoder's input for the pieces of a text."""
+        return self._fill(self.source, pieces, source_tag, target_tag)
+
+    def encode_target(self, pieces: list[int], target_tag: int | None) -> tuple[int, ...]:
+        """The decoder's whole sequence, its start included."""
+        return self._fill(self.target, pieces, None, target_tag)
+
+    def counted(self, target: tuple[int, ...]) -> slice:
+        """Which of the predicted tokens `target[1:]` count: all but the language tag in front."""
+        return slice(1 if len(self.target) > 1 and self.target[1] == "target-tag" else 0, len(target) - 1)
+
+    def _fill(
+        self, symbols: tuple[Symbol, ...], pieces: list[int], source_tag: int | None, target_tag: int | None
+    ) -> tuple[int, ...]:
+        special = {
+            "eos": self.eos,
+            "bos": self.bos,
+            "pad": self.pad,
+            "source-tag": source_tag,
+            "target-tag": target_tag,
+        }
+        ids: list[int] = []
+        for symbol in symbols:
+            if symbol == "pieces":
+                ids.extend(pieces)
+                continue
+            value = special[symbol]
+            if value is None:
+                raise PrismError(f"this model needs a language for its {symbol.replace('-', ' ')}")
+            ids.append(value)
+        return tuple(ids)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """Everything about a model but its weights and its subword files."""
+
+    architecture: Architecture
+    conventions: Conventions
+    languages: Mapping[str, int | None] = field(default_factory=dict)
+    """Language code → id of its tag (None where the model has one language and no tag)."""
+    name: str = ""
+    origin: str = ""
+    """What the model was read from: `fairseq`, `huggingface:m2m_100`, `prism`."""
+    origin_digest: str = ""
+    """Digest of the files it was read from, where their format defines one (md5 for the original layout)."""
+
+
+def weight_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Every weight that a model of this architecture has, with its shape."""
+    a = architecture
+    yield "encoder.embedding.weight", (a.source_vocabulary, a.width)
+    if not a.tied_embeddings:
+        yield "decoder.embedding.weight", (a.target_vocabulary, a.width)
+    if not a.tied_output:
+        yield "output.weight", (a.target_vocabulary, a.width)
+    if a.output_bias:
+        yield "output.bias", (a.target_vocabulary,)
+    sides = (
+        ("encoder", a.encoder_layers, a.encoder_feed_forward, ("self_attention",)),
+        ("decoder", a.decoder_layers, a.decoder_feed_forward, ("self_attention", "cross_attention")),
+    )
+    for side, layers, inner, attentions in sides:
+        if a.positions == "learned":
+            yield f"{side}.positions.weight", (a.max_positions, a.width)
+        for present, norm in ((a.embedding_norm, "embedding_norm"), (a.final_norm, "final_norm")):
+            if present:
+                yield from _norm(f"{side}.{norm}", a.width)
+        for index in range(layers):
+            layer = f"{side}.layers.{index}"
+            for attention in attentions:
+                for projection in ("query", "key", "value", "output"):
+                    yield from _linear(f"{layer}.{attention}.{projection}", a.width, a.width)
+                yield from _norm(f"{layer}.{attention}_norm", a.width)
+            yield from _linear(f"{layer}.feed_forward.inner", inner, a.width)
+            yield from _linear(f"{layer}.feed_forward.outer", a.width, inner)
+            yield from _norm(f"{layer}.feed_forward_norm", a.width)
+
+
+def _linear(name: str, out_features: int, in_features: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (out_features, in_features)
+    yield f"{name}.bias", (out_features,)
+
+
+def _norm(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.weight", (width,)
+    yield f"{name}.bias", (width,)
+
+
+def check_weights(architecture: Architecture, weights: Weights, where: str) -> None:
+    """Fail with all missing, unexpected and misshapen weights at once."""
+    expected = dict(weight_shapes(architecture))
+    problems = [f"missing {name}" for name in expected if name not in weights]
+    problems += [f"unexpected {name}" for name in weights if name not in expected]
+    problems += [
+        f"{name} is {tuple(weights[name].shape)} instead of {shape}"
+        for name, shape in expected.items()
+        if name in weights and tuple(weights[name].shape) != shape
+    ]
+    if problems:
+        shown = "; ".join(problems[:8]) + (f"; and {len(problems) - 8} more" if len(problems) > 8 else "")
+        raise PrismError(f"{where}: the weights do not fit the architecture: {shown}")
+
+
+def sinusoids(architecture: Architecture) -> NDArray[np.float32]:
+    """The fixed position table, (max_positions, width): all sines, then all cosines, not interleaved."""
+    half = architecture.width // 2
+    if architecture.positions == "marian":
+        frequencies = np.power(10000.0, -2.0 * np.arange(half) / architecture.width)
+    else:
+        # The reference implementation takes the exponential in float32.
+        step = np.float32(math.log(10000.0) / max(half - 1, 1))
+        frequencies = np.exp(np.arange(half, dtype=np.float32) * -step).astype(np.float32)
+    rows = np.arange(architecture.max_positions) + architecture.position_offset
+    angles = (rows[:, None].astype(frequencies.dtype) * frequencies[None, :]).astype(frequencies.dtype)
+    table = np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+    if architecture.width % 2:
+        table = np.concatenate([table, np.zeros((len(table), 1), dtype=np.float32)], axis=1)
+    return table

@@ -1,0 +1,1 @@
+"""Reports: results as text, TSV, JSON, LaTeX and pictures."""

@@ -1,0 +1,1 @@
+"""Text: lines from files, languages, subwords."""

@@ -1,0 +1,1 @@
+"""Training: batches, objectives and the trainer."""
