@@ -1,0 +1,36 @@
+"""A decoder-only language model from the same layers as the Transformer."""
+
+from torch import Tensor, nn
+
+from prism_mt.models.network import Cache, Output, Stack, initialise
+from prism_mt.models.spec import Architecture
+
+
+class LanguageModel(nn.Module):
+    """A decoder without encoder, shaped by the decoder's and the target's numbers of an `Architecture`."""
+
+    def __init__(self, architecture: Architecture, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.decoder = Stack(architecture, "decoder", cross=False, embedding=True, dropout=dropout)
+        self.output = Output(architecture)
+        initialise(self)
+
+    @property
+    def target_embedding(self) -> Tensor:
+        """(V, D)."""
+        assert self.decoder.embedding is not None
+        return self.decoder.embedding.weight
+
+    def decode(self, target_input: Tensor, cache: Cache | None = None) -> Tensor:
+        """(B, T) ids → (B, T, D)."""
+        return self.decoder.decode(target_input, self.target_embedding, None, None, cache)
+
+    def project(self, states: Tensor) -> Tensor:
+        """(…, D) → logits (…, V)."""
+        logits: Tensor = self.output(states, self.target_embedding)
+        return logits
+
+    def forward(self, target_input: Tensor) -> Tensor:
+        """(B, T) ids → states (B, T, D), to be projected by the caller."""
+        return self.decode(target_input)

@@ -1,0 +1,329 @@
+"""The Transformer in torch; its parameters have the canonical names of `prism_mt.models.spec`.
+
+Shapes in comments: B sentences, S source tokens, T target tokens, D width, H heads, V vocabulary.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from prism_mt.errors import PrismError
+from prism_mt.models.spec import Architecture, Conventions, check_weights, sinusoids
+
+_PAD = Conventions().pad
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+
+
+class LayerCache:
+    """Keys and values that one decoder layer has computed so far, (B, H, T, D/H) each."""
+
+    def __init__(self) -> None:
+        self.own: tuple[Tensor, Tensor] | None = None
+        self.memory: tuple[Tensor, Tensor] | None = None
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Append the keys and values of new target tokens and return all of them."""
+        if self.own is not None:
+            keys, values = torch.cat([self.own[0], keys], dim=2), torch.cat([self.own[1], values], dim=2)
+        self.own = keys, values
+        return keys, values
+
+
+class Cache:
+    """What incremental decoding remembers: pass the same object with each next piece of the target."""
+
+    def __init__(self, layers: int) -> None:
+        self.layers = [LayerCache() for _ in range(layers)]
+        self.length = 0
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order and as often as named (beam search)."""
+        for layer in self.layers:
+            if layer.own is not None:
+                layer.own = layer.own[0][rows], layer.own[1][rows]
+            if layer.memory is not None:
+                layer.memory = layer.memory[0][rows], layer.memory[1][rows]
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+
+    def split(self, states: Tensor) -> Tensor:
+        """(B, T, D) → (B, H, T, D/H)."""
+        return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        """What can be attended to in `context` (B, T, D), as two tensors (B, H, T, D/H)."""
+        return self.split(self.key(context)), self.split(self.value(context))
+
+    def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+        """Attend from `states` (B, T, D); `mask` is true where a key may be seen, (B, 1, 1 or T, keys)."""
+        queries = self.split(self.query(states))
+        mixed = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, is_causal=causal)
+        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
+        return output
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with an activation between them."""
+
+    def __init__(self, width: int, inner: int, activation: str) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, inner)
+        self.outer = nn.Linear(inner, width)
+        self.activation = _ACTIVATIONS[activation]
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D)."""
+        output: Tensor = self.outer(self.activation(self.inner(states)))
+        return output
+
+
+class Layer(nn.Module):
+    """Self-attention, attention to the encoder where there is one, feed-forward; each with residual and norm."""
+
+    def __init__(self, architecture: Architecture, heads: int, inner: int, cross: bool, dropout: float) -> None:
+        super().__init__()
+        width, epsilon = architecture.width, architecture.norm_epsilon
+        self.pre_norm = architecture.norm == "pre"
+        self.self_attention = Attention(width, heads)
+        self.self_attention_norm = nn.LayerNorm(width, epsilon)
+        if cross:
+            self.cross_attention = Attention(width, heads)
+            self.cross_attention_norm = nn.LayerNorm(width, epsilon)
+        self.feed_forward = FeedForward(width, inner, architecture.activation)
+        self.feed_forward_norm = nn.LayerNorm(width, epsilon)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        states: Tensor,
+        mask: Tensor | None,
+        causal: bool,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: LayerCache | None = None,
+    ) -> Tensor:
+        """(B, T, D) → (B, T, D); `memory` is the encoder's output, (B, S, D)."""
+
+        def attend(normed: Tensor) -> Tensor:
+            keys, values = self.self_attention.keys_values(normed)
+            if cache is not None:
+                keys, values = cache.extend(keys, values)
+            mixed: Tensor = self.self_attention(normed, keys, values, mask, causal)
+            return mixed
+
+        def attend_memory(normed: Tensor) -> Tensor:
+            assert memory is not None
+            keys_values = cache.memory if cache is not None else None
+            if keys_values is None:
+                keys_values = self.cross_attention.keys_values(memory)
+            if cache is not None:
+                cache.memory = keys_values
+            mixed: Tensor = self.cross_attention(normed, *keys_values, memory_mask, False)
+            return mixed
+
+        states = self._residual(states, self.self_attention_norm, attend)
+        if memory is not None:
+            states = self._residual(states, self.cross_attention_norm, attend_memory)
+        return self._residual(states, self.feed_forward_norm, self.feed_forward)
+
+    def _residual(self, states: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        output: Tensor
+        if self.pre_norm:
+            output = states + self.dropout(sublayer(norm(states)))
+        else:
+            output = norm(states + self.dropout(sublayer(states)))
+        return output
+
+
+class Stack(nn.Module):
+    """Embeddings, positions and layers of one side of a model."""
+
+    sinusoids: Tensor
+
+    def __init__(
+        self, a: Architecture, side: Literal["encoder", "decoder"], cross: bool, embedding: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        encoder = side == "encoder"
+        vocabulary = a.source_vocabulary if encoder else a.target_vocabulary
+        heads = a.encoder_heads if encoder else a.decoder_heads
+        inner = a.encoder_feed_forward if encoder else a.decoder_feed_forward
+        count = a.encoder_layers if encoder else a.decoder_layers
+        self.max_positions = a.max_positions
+        self.scale = math.sqrt(a.width) if a.scaled_embedding else 1.0
+        self.embedding = nn.Embedding(vocabulary, a.width) if embedding else None
+        self.positions = nn.Embedding(a.max_positions, a.width) if a.positions == "learned" else None
+        if self.positions is None:
+            self.register_buffer("sinusoids", torch.from_numpy(sinusoids(a)), persistent=False)
+        self.embedding_norm = nn.LayerNorm(a.width, a.norm_epsilon) if a.embedding_norm else None
+        self.layers = nn.ModuleList(Layer(a, heads, inner, cross, dropout) for _ in range(count))
+        self.final_norm = nn.LayerNorm(a.width, a.norm_epsilon) if a.final_norm else None
+        self.dropout = nn.Dropout(dropout)
+
+    def embed(self, ids: Tensor, table: Tensor, start: int = 0) -> Tensor:
+        """(B, T) ids, of which the first is at position `start` → (B, T, D)."""
+        end = start + ids.shape[1]
+        if end > self.max_positions:
+            raise PrismError(f"a text of {end} tokens is longer than the {self.max_positions} this model can take")
+        positions = self.sinusoids if self.positions is None else self.positions.weight
+        states = F.embedding(ids, table) * self.scale + positions[start:end]
+        if self.embedding_norm is not None:
+            states = self.embedding_norm(states)
+        embedded: Tensor = self.dropout(states)
+        return embedded
+
+    def forward(
+        self,
+        states: Tensor,
+        mask: Tensor | None,
+        causal: bool,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """Embedded tokens (B, T, D) → states (B, T, D), through all layers and the final norm."""
+        for index, layer in enumerate(self.layers):
+            states = layer(states, mask, causal, memory, memory_mask, cache.layers[index] if cache else None)
+        if self.final_norm is not None:
+            states = self.final_norm(states)
+        return states
+
+    def decode(
+        self, ids: Tensor, table: Tensor, memory: Tensor | None, memory_mask: Tensor | None, cache: Cache | None
+    ) -> Tensor:
+        """Run as a decoder: no token sees a later one, so padding on the right needs no mask."""
+        start = cache.length if cache else 0
+        new = ids.shape[1]
+        mask = None
+        if start and new > 1:
+            # With earlier keys in the cache the triangle is no longer square, which `is_causal` cannot express.
+            mask = torch.ones(new, start + new, dtype=torch.bool, device=ids.device).tril(start)
+        states = self.embed(ids, table, start)
+        output: Tensor = self(states, mask, new > 1 and not start, memory, memory_mask, cache)
+        if cache:
+            cache.length += new
+        return output
+
+
+class Output(nn.Module):
+    """The projection onto the vocabulary; it has no weight of its own where that is tied to an embedding."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        vocabulary, width = architecture.target_vocabulary, architecture.width
+        self.weight = None if architecture.tied_output else nn.Parameter(torch.empty(vocabulary, width))
+        self.bias = nn.Parameter(torch.zeros(vocabulary)) if architecture.output_bias else None
+
+    def forward(self, states: Tensor, embedding: Tensor) -> Tensor:
+        """(…, D) → (…, V)."""
+        return F.linear(states, embedding if self.weight is None else self.weight, self.bias)
+
+
+class Transformer(nn.Module):
+    """An encoder-decoder model. Ids are (B, T) integers, padded on the right."""
+
+    def __init__(self, architecture: Architecture, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.architecture = architecture
+        own = not architecture.tied_embeddings
+        self.encoder = Stack(architecture, "encoder", cross=False, embedding=True, dropout=dropout)
+        self.decoder = Stack(architecture, "decoder", cross=True, embedding=own, dropout=dropout)
+        self.output = Output(architecture)
+        initialise(self)
+
+    @property
+    def source_embedding(self) -> Tensor:
+        """(source V, D)."""
+        assert self.encoder.embedding is not None
+        return self.encoder.embedding.weight
+
+    @property
+    def target_embedding(self) -> Tensor:
+        """(target V, D); the source's where they are tied."""
+        return self.source_embedding if self.decoder.embedding is None else self.decoder.embedding.weight
+
+    def encode(self, source: Tensor, source_padding_mask: Tensor | None = None) -> Tensor:
+        """(B, S) ids → (B, S, D). The mask (B, S) is true at padding; without one there is no padding."""
+        states = self.encoder.embed(source, self.source_embedding)
+        memory: Tensor = self.encoder(states, _visible(source_padding_mask), False)
+        return memory
+
+    def decode(
+        self,
+        target_input: Tensor,
+        memory: Tensor,
+        source_padding_mask: Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """(B, T) ids and the encoder's output (B, S, D) → (B, T, D).
+
+        With a cache, `target_input` holds only the tokens that come after those already decoded with it.
+        """
+        mask = _visible(source_padding_mask)
+        return self.decoder.decode(target_input, self.target_embedding, memory, mask, cache)
+
+    def project(self, states: Tensor) -> Tensor:
+        """(…, D) → logits (…, V)."""
+        logits: Tensor = self.output(states, self.target_embedding)
+        return logits
+
+    def new_cache(self) -> Cache:
+        """An empty cache for incremental decoding."""
+        return Cache(self.architecture.decoder_layers)
+
+    def forward(self, source: Tensor, target_input: Tensor, source_padding_mask: Tensor | None = None) -> Tensor:
+        """(B, S) and (B, T) ids → decoder states (B, T, D), to be projected by the caller."""
+        return self.decode(target_input, self.encode(source, source_padding_mask), source_padding_mask)
+
+
+def initialise(model: nn.Module) -> None:
+    """Random weights as the reference implementation draws them; the row of padding is zero."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        elif isinstance(module, Output) and module.weight is not None:
+            nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
+    for module in model.modules():
+        # Only now: a stack comes before its own embedding in the order of modules.
+        if isinstance(module, Stack) and module.embedding is not None:
+            with torch.no_grad():
+                module.embedding.weight[_PAD] = 0.0
+
+
+def from_weights(architecture: Architecture, weights: Mapping[str, NDArray[np.float32]]) -> Transformer:
+    """A model in evaluation mode with these weights; fails with all that do not fit."""
+    check_weights(architecture, weights, "model")
+    with torch.device("meta"):
+        model = Transformer(architecture)
+    state = {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
+    model.load_state_dict(state, assign=True)
+    return model.eval()
+
+
+def to_weights(model: nn.Module) -> dict[str, NDArray[np.float32]]:
+    """The parameters by canonical name, in float32."""
+    return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in model.state_dict().items()}
+
+
+def _visible(padding: Tensor | None) -> Tensor | None:
+    """(B, S) true at padding → (B, 1, 1, S) true where a key may be seen."""
+    return None if padding is None else ~padding[:, None, None, :]
