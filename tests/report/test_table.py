@@ -1,0 +1,87 @@
+import json
+
+import pytest
+
+from prism_mt.report.table import Column, Format, Table, escape_latex, format_value, number, render, render_all
+
+TABLE = Table(
+    columns=(Column("metric"), number("tau", 3), number("n", 0)),
+    rows=(("A_1 | x", 0.12345, 10), ("B", -0.2, None), ("C", float("nan"), 3)),
+    caption="en-de: 50%",
+    bold=frozenset({(0, 1)}),
+    notes=("a note",),
+)
+
+
+def test_text_stars_the_bold_value_and_keeps_the_columns_aligned() -> None:
+    lines = render(TABLE, "text").splitlines()
+    assert lines[0] == "en-de: 50%"
+    assert [line for line in lines if line.startswith("A_1")] == ["A_1 | x    0.123*   10"]
+    assert [line for line in lines if line.startswith("B")] == ["B         -0.200     —"]
+    assert lines[-1] == "a note"
+
+
+def test_tsv_has_all_digits_and_empty_fields_for_missing_values() -> None:
+    assert render(TABLE, "tsv") == "# en-de: 50%\nmetric\ttau\tn\nA_1 | x\t0.12345\t10\nB\t-0.2\t\nC\t\t3\n"
+
+
+def test_json_has_null_for_missing_values_and_names_bold_cells() -> None:
+    document = json.loads(render(TABLE, "json"))
+    assert document["rows"][2] == {"metric": "C", "tau": None, "n": 3}
+    assert document["bold"] == [{"row": 0, "column": "tau"}]
+
+
+def test_latex_escapes_text_and_sets_negative_numbers_in_mathematics() -> None:
+    lines = render(TABLE, "latex").splitlines()
+    assert "A\\_1 | x & \\textbf{0.123} & 10 \\\\" in lines
+    assert "B & $-0.200$ & --- \\\\" in lines
+    assert "\\caption{en-de: 50\\% a note}" in lines
+
+
+def test_markdown_escapes_pipes() -> None:
+    lines = render(TABLE, "markdown").splitlines()
+    assert lines[3] == "| :--- | ---: | ---: |"
+    assert lines[4] == "| A\\_1 \\| x | **0.123** | 10 |"
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "expected"),
+    [
+        (-0.0001, number("x"), "0.000"),
+        (-0.5, number("x", 1), "-0.5"),
+        (0.25, Column("x", ".0%"), "25%"),
+        (3, Column("x"), "3"),
+        (None, number("x"), "—"),
+        ("text", number("x"), "text"),
+    ],
+)
+def test_format_value(value: str | int | float | None, column: Column, expected: str) -> None:
+    assert format_value(value, column) == expected
+
+
+def test_latex_special_characters_are_all_escaped() -> None:
+    assert escape_latex("\\{}$&#_%~^") == (
+        "\\textbackslash{}\\{\\}\\$\\&\\#\\_\\%\\textasciitilde{}\\textasciicircum{}"
+    )
+
+
+@pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
+def test_control_characters_and_line_breaks_never_reach_the_output(format: Format) -> None:
+    output = render(Table((Column("a"),), (("x\x1b[31m\ty\nz",),)), format)
+    assert "\x1b" not in output
+    assert "y z" in output
+
+
+def test_several_tables_are_one_json_list() -> None:
+    assert [table["caption"] for table in json.loads(render_all([TABLE, TABLE], "json"))] == ["en-de: 50%"] * 2
+
+
+def test_ragged_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 values under 3 columns"):
+        Table(TABLE.columns, (("x",),))
+
+
+def test_width_folds_long_text_without_losing_any() -> None:
+    text = render(Table((Column("a"),), (("word " * 30,),)), "text", width=40)
+    assert max(map(len, text.splitlines())) <= 40
+    assert text.count("word") == 30
