@@ -2,7 +2,7 @@
 
 A data directory holds `spm.model`, `meta.json` and per shard two arrays:
 
-    NAME.tokens.npy   all pieces, those of the source and then those of the target of row 0, of row 1, …; no special tokens
+    NAME.tokens.npy   all pieces without special tokens: source and then target of row 0, of row 1, …
     NAME.index.npy    (rows, 5) int64: offset of the first piece, source length, target length, and the
                       positions of the source's and the target's language in `languages` of `meta.json`
 
