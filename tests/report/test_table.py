@@ -72,6 +72,11 @@ def test_control_characters_and_line_breaks_never_reach_the_output(format: Forma
     assert "y z" in output
 
 
+def test_joiners_and_special_spaces_of_real_languages_are_kept() -> None:
+    word = "می\u200cخواهم 25\u00a0%"
+    assert word in render(Table((Column("a"),), ((word,),)), "tsv")
+
+
 def test_several_tables_are_one_json_list() -> None:
     assert [table["caption"] for table in json.loads(render_all([TABLE, TABLE], "json"))] == ["en-de: 50%"] * 2
 

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,6 +15,8 @@ Format = Literal["text", "tsv", "json", "latex", "markdown"]
 MISSING = "—"
 # Wide enough that rich never breaks a line when the output is a file or a pipe.
 _UNLIMITED = 100_000
+# Stands in for a space after a number: rich would cut off an ordinary one.
+_PAD = "\ue000"
 
 
 @dataclass(frozen=True)
@@ -90,20 +93,20 @@ def to_text(table: Table, width: int | None = None) -> str:
     starred = {column for _, column in table.bold}
     for index, column in enumerate(table.columns):
         # The title makes room for the star, so that numbers stay below it.
-        title = _printable(column.title) + (" " if index in starred and column.align == "right" else "")
+        title = _printable(column.title) + (_PAD if index in starred and column.align == "right" else "")
         rich_table.add_column(Text(title), justify=column.align, overflow="fold")
     for r, row in enumerate(table.rows):
         cells = []
         for c, value in enumerate(row):
             text = _printable(format_value(value, table.columns[c]))
             if c in starred:
-                text += "*" if (r, c) in table.bold else " "
+                text += "*" if (r, c) in table.bold else _PAD
             cells.append(Text(text))
         rich_table.add_row(*cells)
     buffer = io.StringIO()
     console = Console(file=buffer, width=width or _UNLIMITED, color_system=None, legacy_windows=False)
     console.print(rich_table)
-    lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
+    lines = [line.replace(_PAD, " ").rstrip() for line in buffer.getvalue().split("\n")[:-1]]
     caption = [_printable(table.caption), ""] if table.caption else []
     return "\n".join([*caption, *lines, *map(_printable, table.notes)]) + "\n"
 
@@ -202,7 +205,7 @@ def _escape_markdown(text: str) -> str:
 def _printable(text: str) -> str:
     """Text in one line: line breaks and tabs become spaces, other control characters a mark."""
     spaced = " ".join(text.splitlines()).replace("\t", " ")
-    return "".join(character if character.isprintable() or character == " " else "�" for character in spaced)
+    return "".join("�" if unicodedata.category(character) == "Cc" else character for character in spaced)
 
 
 _RENDERERS: dict[Format, Callable[[Table], str]] = {
