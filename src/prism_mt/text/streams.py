@@ -1,0 +1,115 @@
+"""Bytes that can be read more than once: files, compressed files, pipes and standard input."""
+
+import gzip
+import io
+import lzma
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from prism_mt.errors import PrismError
+
+_DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".xz": lzma.LZMAFile,
+}
+_BUFFER = 1 << 16
+
+_stdin_taken = False
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source of bytes; several readers may be at different places of it at the same time."""
+
+    name: str
+    open_raw: Callable[[], IO[bytes]]
+    suffix: str = ""
+
+    @property
+    def compressed(self) -> bool:
+        """Whether the suffix says that the bytes are compressed."""
+        return self.suffix in _DECOMPRESSORS
+
+    def lines(self) -> Iterator[bytes]:
+        """Decompressed lines, each with its line feed; nothing but the line feed ends a line."""
+        try:
+            with self.open_raw() as raw:
+                if self.compressed:
+                    yield from io.BufferedReader(_DECOMPRESSORS[self.suffix](raw), _BUFFER)
+                else:
+                    yield from raw
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise PrismError(f"{self.name} is damaged or cut off: {error}") from error
+        except OSError as error:
+            raise PrismError(f"cannot read {self.name}: {error.strerror or error}") from error
+
+
+def open_stream(spec: str | Path) -> Stream:
+    """A file by its path, or standard input for `-`.
+
+    What can be read only once (standard input, a named pipe, `<(command)`) is copied to a temporary file.
+    """
+    if str(spec) == "-":
+        return _standard_input()
+    path = Path(spec)
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise PrismError(f"{path} is a folder: name a file in it")
+        if stat.S_ISREG(mode):
+            path.open("rb").close()
+            return Stream(str(path), lambda: path.open("rb"), path.suffix.lower())
+        with path.open("rb") as pipe:
+            return Stream(str(path), _spool(pipe), path.suffix.lower())
+    except OSError as error:
+        raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise PrismError(f"{str(path)!r} is not a file name: {error}") from error
+
+
+def _standard_input() -> Stream:
+    global _stdin_taken
+    if _stdin_taken:
+        raise PrismError("standard input (-) can be named only once: give the other texts as files")
+    if sys.stdin is None:
+        raise PrismError("there is no standard input: give the text as a file")
+    _stdin_taken = True
+    try:
+        return Stream("standard input", _spool(sys.stdin.buffer))
+    except OSError as error:
+        raise PrismError(f"cannot read standard input: {error.strerror or error}") from error
+
+
+def _spool(handle: IO[bytes]) -> Callable[[], IO[bytes]]:
+    """Copy everything to a temporary file without a name; the result opens a reader of it."""
+    copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+    shutil.copyfileobj(handle, copy, _BUFFER)
+    lock = threading.Lock()
+    return lambda: io.BufferedReader(_SharedReader(copy, lock), _BUFFER)
+
+
+class _SharedReader(io.RawIOBase):
+    """One of several readers of a file without a name, which has only one place: each remembers its own."""
+
+    def __init__(self, file: Any, lock: threading.Lock) -> None:
+        self._file = file
+        self._lock = lock
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._lock:
+            self._file.seek(self._place)
+            size = int(self._file.readinto(buffer))
+        self._place += size
+        return size
