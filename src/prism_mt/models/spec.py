@@ -133,7 +133,7 @@ class ModelSpec:
 
     architecture: Architecture
     conventions: Conventions
-    languages: Mapping[str, int | None] = field(default_factory=dict)
+    languages: dict[str, int | None] = field(default_factory=dict)
     """Language code → id of its tag (None where the model has one language and no tag)."""
     name: str = ""
     origin: str = ""

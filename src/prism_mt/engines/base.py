@@ -1,0 +1,45 @@
+"""What an engine is: pairs of token ids in, log-probabilities of the target tokens out."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+TokenScores = NDArray[np.float32]
+"""Natural-log probabilities of `target[1:]`, one per token."""
+
+Pending = Callable[[], list[TokenScores]]
+"""A batch under way; calling it waits for the result."""
+
+
+class Pair(NamedTuple):
+    """The encoder's input and the decoder's whole sequence, its start token included."""
+
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+
+
+class Engine(Protocol):
+    """Forced decoding of one model on one device."""
+
+    name: str
+    dtype: str
+    temperature: float
+    parallel: int
+    """How many batches are worth having under way at once."""
+    shares_sources: bool
+    """Whether targets of one source are cheaper in one batch."""
+    budget: int
+    """Padded tokens of a batch, both sides together, that suit the device."""
+
+    def submit(self, batch: Sequence[Pair]) -> Pending:
+        """Start scoring a batch; the result has one array per pair, in order.
+
+        Waiting for it raises OutOfMemory when the device could not hold the batch.
+        """
+        ...
+
+
+class OutOfMemory(Exception):
+    """The device could not hold a batch; a smaller one may fit."""

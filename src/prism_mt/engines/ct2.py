@@ -1,0 +1,87 @@
+"""The default engine: CTranslate2, on CPU threads or GPUs, in float32 or quantised."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.ct2_model import converted
+from prism_mt.errors import PrismError
+from prism_mt.models.store import ModelDirectory
+from prism_mt.places import available_cores
+
+
+class CT2Engine:
+    """Forced decoding by CTranslate2. On a CPU every thread works on a batch of its own."""
+
+    name = "ct2"
+    shares_sources = False
+
+    def __init__(
+        self,
+        model: ModelDirectory,
+        quantization: str = "float32",
+        device: str = "auto",
+        device_index: Sequence[int] = (0,),
+        threads: int | None = None,
+        temperature: float = 1.0,
+    ) -> None:
+        import ctranslate2
+
+        self.dtype = quantization
+        self.temperature = temperature
+        self.device = _resolve_device(device)
+        supported = ctranslate2.get_supported_compute_types(self.device)
+        if quantization not in supported:
+            raise PrismError(
+                f"this {self.device} device cannot compute in {quantization}; it has {', '.join(sorted(supported))}"
+            )
+        workers = (threads or available_cores()) if self.device == "cpu" else 1
+        options = {
+            "device": self.device,
+            "device_index": list(device_index),
+            "compute_type": quantization,
+            "inter_threads": workers,
+            "intra_threads": 1,
+        }
+        try:
+            self._translator: Any = ctranslate2.Translator(
+                str(converted(model, quantization, temperature)), **options
+            )
+        except RuntimeError:  # a damaged file in the cache: build it again, once
+            folder = converted(model, quantization, temperature, rebuild=True)
+            self._translator = ctranslate2.Translator(str(folder), **options)
+        self.parallel = 2 * workers * len(device_index)
+        self.budget = 4096 if self.device == "cpu" else 32768
+
+    def submit(self, batch: Sequence[Pair]) -> Pending:
+        """Queue a batch for the next free thread or GPU."""
+        sources = [[str(token) for token in pair.source] for pair in batch]
+        # The last token of a target is the end of sentence, which CTranslate2 appends itself.
+        targets = [[str(token) for token in pair.target[:-1]] for pair in batch]
+        futures = self._translator.score_batch(sources, targets, max_input_length=0, asynchronous=True)
+
+        def wait() -> list[TokenScores]:
+            try:
+                return [np.asarray(future.result().log_probs, dtype=np.float32) for future in futures]
+            except (RuntimeError, MemoryError) as error:
+                if isinstance(error, MemoryError) or "memory" in str(error).lower():
+                    raise OutOfMemory(str(error)) from error
+                raise
+
+        return wait
+
+
+def _resolve_device(device: str) -> str:
+    """`cuda` where CTranslate2 sees a GPU, else `cpu`."""
+    import ctranslate2
+
+    gpus = ctranslate2.get_cuda_device_count()
+    if device == "auto":
+        return "cuda" if gpus else "cpu"
+    if device == "cuda" and not gpus:
+        raise PrismError("no CUDA device is visible to CTranslate2: use --device cpu")
+    if device not in ("cpu", "cuda"):
+        raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}: use --engine torch")
+    return device

@@ -1,0 +1,120 @@
+"""The CTranslate2 form of a model, built from our weights with numpy and kept in the user's cache."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt.errors import PrismError
+from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
+from prism_mt.models.store import ModelDirectory
+from prism_mt.places import cache_folder
+
+_REVISION = 1
+"""Raised when the way the form is built changes, so that older cached ones are not used."""
+
+
+def converted(model: ModelDirectory, quantization: str, temperature: float, rebuild: bool = False) -> Path:
+    """Folder of the CTranslate2 model, built when it is not in the cache yet."""
+    name = f"{model.digest[:24]}-{quantization}-r{_REVISION}"
+    if temperature != 1.0:
+        name += f"-t{temperature:g}"
+    folder = cache_folder() / "ct2" / name
+    if folder.is_dir() and not rebuild:
+        return folder
+    spec = _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+    spec.validate()
+    spec.optimize(quantization=None if quantization == "float32" else quantization)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".partial") as made:
+            partial = Path(made) / "model"
+            partial.mkdir()
+            spec.save(str(partial))
+            shutil.rmtree(folder, ignore_errors=True)
+            os.replace(partial, folder)
+    except OSError as error:
+        if folder.is_dir():  # another process was faster
+            return folder
+        raise PrismError(f"cannot write the converted model {folder}: {error.strerror}") from error
+    return folder
+
+
+def _build(architecture: Architecture, conventions: Conventions, weights: Weights, temperature: float) -> Any:
+    """The specification object with all weights in place."""
+    from ctranslate2.specs import transformer_spec
+    from ctranslate2.specs.common_spec import Activation
+
+    a = architecture
+    options = {
+        "no_final_norm": not a.final_norm,
+        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}[a.activation],
+        "layernorm_embedding": a.embedding_norm,
+    }
+    encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **options)
+    decoder = transformer_spec.TransformerDecoderSpec(a.decoder_layers, a.decoder_heads, **options)
+    _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
+    _fill_side(decoder, decoder.embeddings, architecture, weights, "decoder")
+    output = weights["output.weight"] if not a.tied_output else _target_embedding(architecture, weights)
+    decoder.projection.weight = output if temperature == 1.0 else output / np.float32(temperature)
+    if a.output_bias:
+        decoder.projection.bias = weights["output.bias"] / np.float32(temperature)
+    spec = transformer_spec.TransformerSpec(encoder, decoder)
+    # Tokens are called by their ids: pieces need not be unique, ids are.
+    spec.register_source_vocabulary([str(index) for index in range(a.source_vocabulary)])
+    spec.register_target_vocabulary([str(index) for index in range(a.target_vocabulary)])
+    spec.config.bos_token = str(conventions.bos)
+    spec.config.eos_token = str(conventions.eos)
+    spec.config.unk_token = str(conventions.unknown)
+    spec.config.decoder_start_token = None
+    spec.config.layer_norm_epsilon = a.norm_epsilon
+    return spec
+
+
+def _target_embedding(architecture: Architecture, weights: Weights) -> NDArray[np.float32]:
+    side = "encoder" if architecture.tied_embeddings else "decoder"
+    return weights[f"{side}.embedding.weight"]
+
+
+def _fill_side(spec: Any, embedding: Any, architecture: Architecture, weights: Weights, side: str) -> None:
+    """Embeddings, positions, norms and layers of the encoder or the decoder."""
+    is_encoder = side == "encoder"
+    embedding.weight = (
+        weights["encoder.embedding.weight"] if is_encoder else _target_embedding(architecture, weights)
+    )
+    spec.scale_embeddings = architecture.scaled_embedding
+    learned = architecture.positions == "learned"
+    spec.position_encodings.encodings = weights[f"{side}.positions.weight"] if learned else sinusoids(architecture)
+    if architecture.embedding_norm:
+        _fill_norm(spec.layernorm_embedding, weights, f"{side}.embedding_norm")
+    spec.pre_norm = architecture.norm == "pre"  # set here because its constructor ties it to the final norm
+    if architecture.final_norm:
+        _fill_norm(spec.layer_norm, weights, f"{side}.final_norm")
+    for index, layer in enumerate(spec.layer):
+        name = f"{side}.layers.{index}"
+        _fill_attention(layer.self_attention, weights, f"{name}.self_attention", ("query", "key", "value"))
+        if not is_encoder:
+            _fill_attention(layer.attention, weights, f"{name}.cross_attention", ("query",), ("key", "value"))
+        _fill_linear(layer.ffn.linear_0, weights, f"{name}.feed_forward.inner")
+        _fill_linear(layer.ffn.linear_1, weights, f"{name}.feed_forward.outer")
+        _fill_norm(layer.ffn.layer_norm, weights, f"{name}.feed_forward_norm")
+
+
+def _fill_attention(spec: Any, weights: Weights, name: str, *groups: tuple[str, ...]) -> None:
+    """CTranslate2 stacks the projections that share an input: each group becomes one matrix."""
+    for linear, group in zip(spec.linear, (*groups, ("output",)), strict=True):
+        linear.weight = np.concatenate([weights[f"{name}.{part}.weight"] for part in group])
+        linear.bias = np.concatenate([weights[f"{name}.{part}.bias"] for part in group])
+    _fill_norm(spec.layer_norm, weights, f"{name}_norm")
+
+
+def _fill_linear(spec: Any, weights: Weights, name: str) -> None:
+    spec.weight, spec.bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
+
+
+def _fill_norm(spec: Any, weights: Weights, name: str) -> None:
+    spec.gamma, spec.beta = weights[f"{name}.weight"], weights[f"{name}.bias"]

@@ -1,0 +1,52 @@
+"""Which engine for which wish."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from prism_mt.engines.base import Engine
+from prism_mt.errors import MissingExtra, PrismError
+from prism_mt.models.store import ModelDirectory
+
+EngineName = Literal["ct2", "torch"]
+Quantization = Literal["float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How a model is run. None of it changes a score by more than rounding, except quantisation and temperature."""
+
+    engine: EngineName = "ct2"
+    quantization: Quantization = "float32"
+    device: str = "auto"
+    threads: int | None = None
+    temperature: float = 1.0
+    budget: int | None = None
+    """Padded tokens per batch; None leaves it to the engine."""
+
+    def __post_init__(self) -> None:
+        if not self.temperature > 0:
+            raise PrismError(f"the temperature must be above 0, not {self.temperature:g}")
+        if self.engine == "torch" and self.quantization != "float32":
+            raise PrismError(f"the torch engine computes in float32, not in {self.quantization}: use --engine ct2")
+        if self.budget is not None and self.budget < 1:
+            raise PrismError(f"the batch budget must be at least 1 token, not {self.budget}")
+        if self.threads is not None and self.threads < 1:
+            raise PrismError(f"the number of threads must be at least 1, not {self.threads}")
+
+
+def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
+    """Load the model into the engine that was asked for."""
+    name, _, index = options.device.partition(":")
+    if options.engine == "torch":
+        try:
+            from prism_mt.engines.torch import TorchEngine
+        except ImportError as error:
+            raise MissingExtra("the torch engine", "train") from error
+        return TorchEngine(model, options.device, options.threads, options.temperature)
+    from prism_mt.engines.ct2 import CT2Engine
+
+    try:
+        indices = [int(part) for part in index.split(",")] if index else [0]
+    except ValueError:
+        raise PrismError(f"{options.device!r} is not a device: write cpu, cuda, cuda:0 or cuda:0,1") from None
+    return CT2Engine(model, options.quantization, name, indices, options.threads, options.temperature)

@@ -1,0 +1,84 @@
+"""The second engine: torch, in float32 on CPU, CUDA or Apple's GPU."""
+
+from collections.abc import Sequence
+
+import torch
+
+from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.errors import PrismError
+from prism_mt.models.network import from_weights
+from prism_mt.models.store import ModelDirectory
+
+
+class TorchEngine:
+    """Forced decoding by our own network. A source that several targets of a batch share is encoded once."""
+
+    name = "torch"
+    dtype = "float32"
+    parallel = 1
+    shares_sources = True
+
+    def __init__(
+        self, model: ModelDirectory, device: str = "auto", threads: int | None = None, temperature: float = 1.0
+    ) -> None:
+        self.device = _resolve_device(device)
+        if threads:
+            torch.set_num_threads(threads)
+        self.temperature = temperature
+        self._pad = model.spec.conventions.pad
+        self._network = from_weights(model.spec.architecture, model.weights()).to(self.device)
+        self.budget = 4096 if self.device.type == "cpu" else 32768
+
+    def submit(self, batch: Sequence[Pair]) -> Pending:
+        """The work is done when the result is asked for."""
+        return lambda: self._score(batch)
+
+    def _score(self, batch: Sequence[Pair]) -> list[TokenScores]:
+        try:
+            with torch.inference_mode():
+                return self._forward(batch)
+        except torch.OutOfMemoryError as error:
+            raise OutOfMemory(str(error)) from error
+        except RuntimeError as error:
+            if "not enough memory" in str(error) or "out of memory" in str(error):
+                raise OutOfMemory(str(error)) from error
+            raise
+
+    def _forward(self, batch: Sequence[Pair]) -> list[TokenScores]:
+        rows: dict[tuple[int, ...], int] = {}
+        row_of = [rows.setdefault(pair.source, len(rows)) for pair in batch]
+        source, padding = self._padded(list(rows))
+        memory = self._network.encode(source, padding if padding.any() else None)
+        if len(rows) < len(batch):
+            index = torch.tensor(row_of, device=self.device)
+            memory, padding = memory[index], padding[index]
+        target, target_padding = self._padded([pair.target for pair in batch])
+        states = self._network.decode(target[:, :-1], memory, padding if padding.any() else None)
+        # Only real positions are projected: the vocabulary is the widest layer.
+        real = ~target_padding[:, 1:]
+        labels = target[:, 1:][real]
+        logits = self._network.project(states[real]).float() / self.temperature
+        scores = logits.gather(1, labels[:, None])[:, 0] - logits.logsumexp(1)
+        lengths = [len(pair.target) - 1 for pair in batch]
+        return [part.numpy() for part in torch.split(scores.cpu(), lengths)]
+
+    def _padded(self, sequences: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+        """(B, T) ids, and a mask that is true at padding."""
+        longest = max(map(len, sequences))
+        rows = [list(ids) + [self._pad] * (longest - len(ids)) for ids in sequences]
+        lengths = torch.tensor([len(ids) for ids in sequences], device=self.device)
+        mask = torch.arange(longest, device=self.device)[None, :] >= lengths[:, None]
+        return torch.tensor(rows, device=self.device), mask
+
+
+def _resolve_device(device: str) -> torch.device:
+    """`auto` takes CUDA, then Apple's GPU, then the CPU."""
+    if device == "auto":
+        has_mps = torch.backends.mps.is_available()
+        return torch.device("cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(1, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        raise PrismError(f"torch cannot use the device {device}: {str(error).splitlines()[0]}") from error
+    return chosen

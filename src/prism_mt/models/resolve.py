@@ -1,0 +1,94 @@
+"""From a model's name to its directory: a path, a name of the catalogue, or `hf:ORG/NAME`.
+
+Foreign models are converted once and kept in the cache under the digest of their files.
+"""
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+from prism_mt.models import catalogue
+from prism_mt.models.model import Model
+from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
+from prism_mt.places import cache_folder
+
+_LOG = logging.getLogger("prism_mt")
+
+
+def open_model(name: str, offline: bool = False) -> ModelDirectory:
+    """The directory of the model that `name` stands for. Only `hf:` names may use the network."""
+    if name.startswith("hf:"):
+        from prism_mt.models import huggingface
+
+        return _converted(huggingface.fetch(name[3:], offline=offline))
+    path = Path(name).expanduser()
+    if path.exists():
+        return ModelDirectory(path) if is_model_directory(path) else _converted(path)
+    if is_model_directory(downloaded(name)):
+        return ModelDirectory(downloaded(name))
+    known = catalogue.find(name)
+    if known and known.downloadable:
+        raise PrismError(f"the model {name} is not on this machine: fetch it with `prism models get {name}`")
+    if known:
+        return open_model(known.source, offline)
+    names = ", ".join(model.name for model in catalogue.CATALOGUE)
+    raise PrismError(f"no model {name!r}: give a folder, hf:ORG/NAME, or one of {names}")
+
+
+def read_foreign(path: Path) -> Model:
+    """Read a model of another toolkit: the original layout (folder or tar) or a Hugging Face folder."""
+    from prism_mt.models import fairseq, huggingface
+
+    if fairseq.is_fairseq(path):
+        return fairseq.read(path)
+    if huggingface.is_huggingface(path):
+        return huggingface.read(path)
+    raise PrismError(
+        f"{path} is not a model: expected config.json with model.safetensors (Prism or Hugging Face), "
+        "or checkpoint.pt with spm.model, dict.src.txt and dict.tgt.txt (original layout, folder or tar)"
+    )
+
+
+def downloaded(name: str) -> Path:
+    """Where `prism models get NAME` puts a model."""
+    return cache_folder() / "models" / name
+
+
+def _converted(path: Path) -> ModelDirectory:
+    """The converted form of a foreign model, made now unless its files are the ones converted before."""
+    stamp = _stamp(path)
+    record = cache_folder() / "models" / "converted.json"
+    known: dict[str, str] = _read_record(record)
+    folder = cache_folder() / "models" / known.get(stamp, "?")
+    if stamp in known and is_model_directory(folder):
+        return ModelDirectory(folder)
+    _LOG.info("converting %s", path)
+    model = read_foreign(path)
+    made = write_model(model, cache_folder() / "models" / f".new-{abs(hash(stamp)):x}")
+    folder = made.folder.with_name(made.digest[:24])
+    if not is_model_directory(folder):
+        made.folder.rename(folder)
+    _update_record(record, lambda table: table | {stamp: folder.name})
+    return ModelDirectory(folder)
+
+
+def _stamp(path: Path) -> str:
+    """Path, size and time of every file: what says, without reading gigabytes, that nothing has changed."""
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
+    return json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files])
+
+
+def _read_record(record: Path) -> dict[str, str]:
+    try:
+        table = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _update_record(record: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    with write_atomically(record) as handle:
+        json.dump(change(_read_record(record)), handle, indent=1)
