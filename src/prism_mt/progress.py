@@ -1,16 +1,18 @@
-"""A progress bar on a terminal, nothing in a pipe."""
+"""Progress on a terminal, nothing in a pipe."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Pass `items` on and show on standard error how many of `total` have gone by."""
+@contextmanager
+def counter(description: str, total: int | None = None) -> Iterator[Callable[[], None]]:
+    """A bar on standard error; call what is given once for every item done."""
     if not sys.stderr.isatty():
-        yield from items
+        yield lambda: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -30,4 +32,13 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield from progress.track(items, total=total, description=description)
+        task = progress.add_task(description, total=total)
+        yield lambda: progress.advance(task)
+
+
+def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """Pass `items` on and show how many of `total` have gone by."""
+    with counter(description, total) as advance:
+        for item in items:
+            yield item
+            advance()

@@ -14,6 +14,7 @@ from prism_mt.errors import PrismError
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {
     "score": "score translations against references or sources",
+    "corpus": "prepare bitext for training",
     "models": "list, inspect, convert and download models",
 }
 

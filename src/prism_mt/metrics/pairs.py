@@ -1,5 +1,6 @@
 """From two texts to the token ids that an engine scores."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,4 +102,4 @@ class PairEncoder:
 def _split(ids: Sequence[int], parts: int) -> list[Sequence[int]]:
     """Cut into `parts` pieces whose lengths differ by at most one."""
     bounds = [len(ids) * part // parts for part in range(parts + 1)]
-    return [ids[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [ids[start:end] for start, end in itertools.pairwise(bounds)]

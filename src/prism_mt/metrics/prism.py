@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from prism_mt.engines.base import Engine, Pair
+from prism_mt.engines.base import Engine, Pair, TokenScores
 from prism_mt.engines.batching import score_pairs
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment, SegmentScore, Side, TokenTrace, sign
@@ -156,14 +156,14 @@ class PrismMetric:
             decodings.append(_Decoding(f"{word}|hypothesis", 1.0 - weight, self._encoder.pairs(hypothesis, other)))
         return decodings
 
-    def _combine(self, alternatives: list[list[_Decoding]], scores: Iterator[object]) -> SegmentScore:
+    def _combine(self, alternatives: list[list[_Decoding]], scores: Iterator[TokenScores]) -> SegmentScore:
         """Token scores → directions → references → one number."""
         totals, traces = [], []
         for decodings in alternatives:
             total = 0.0
             for decoding in decodings:
                 tokens = [next(scores) for _ in decoding.pairs]
-                ids, values = self._encoder.join(decoding.pairs, tokens)  # type: ignore[arg-type]
+                ids, values = self._encoder.join(decoding.pairs, tokens)
                 total += decoding.weight * float(
                     values.mean() if self.options.reduction == "mean" else values.sum()
                 )

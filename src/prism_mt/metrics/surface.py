@@ -46,7 +46,7 @@ class SurfaceMetric:
 
 def bleu(language: str) -> SurfaceMetric:
     """BLEU with sacreBLEU's defaults and its tokeniser for the language; sentences with effective order."""
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     try:
         corpus = BLEU(trg_lang=language)
@@ -60,21 +60,21 @@ def bleu(language: str) -> SurfaceMetric:
 
 def chrf(language: str) -> SurfaceMetric:
     """chrF2 with character 6-grams."""
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     return SurfaceMetric("chrf", CHRF(), CHRF())
 
 
 def chrf_plus_plus(language: str) -> SurfaceMetric:
     """chrF2++ with character 6-grams and word bigrams."""
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     return SurfaceMetric("chrf++", CHRF(word_order=2), CHRF(word_order=2))
 
 
 def ter(language: str) -> SurfaceMetric:
     """Translation edit rate; lower is better."""
-    from sacrebleu.metrics import TER
+    from sacrebleu.metrics.ter import TER
 
     asian = language in ("zh", "ja")
     return SurfaceMetric("ter", TER(asian_support=asian), TER(asian_support=asian))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 _PRISM39 = (
-    "ar bg bn ca cs da de el en eo es et fi fr he hr hu id it ja kk lt lv mk nl no pl pt ro ru sk sl sq sr sv tr "
-    "uk vi zh"
-).split()
+    "ar bg bn ca cs da de el en eo es et fi fr he hr hu id it ja kk "
+    "lt lv mk nl no pl pt ro ru sk sl sq sr sv tr uk vi zh"
+)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ CATALOGUE = (
     KnownModel(
         "m39v1",
         "the original Prism model",
-        " ".join(_PRISM39),
+        _PRISM39,
         "745M",
         "MIT",
         "https://data.statmt.org/prism/m39v1.tar",

@@ -15,6 +15,9 @@ from prism_mt.models.model import Model
 from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
 from prism_mt.places import cache_folder
 
+DEFAULT_MODEL = "mini"
+"""The model that comes with the package."""
+
 _LOG = logging.getLogger("prism_mt")
 
 
@@ -24,6 +27,8 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         from prism_mt.models import huggingface
 
         return _converted(huggingface.fetch(name[3:], offline=offline))
+    if name == DEFAULT_MODEL:
+        return _embedded(name)
     path = Path(name).expanduser()
     if path.exists():
         return ModelDirectory(path) if is_model_directory(path) else _converted(path)
@@ -50,6 +55,17 @@ def read_foreign(path: Path) -> Model:
         f"{path} is not a model: expected config.json with model.safetensors (Prism or Hugging Face), "
         "or checkpoint.pt with spm.model, dict.src.txt and dict.tgt.txt (original layout, folder or tar)"
     )
+
+
+def _embedded(name: str) -> ModelDirectory:
+    """A model from the package's own assets."""
+    folder = Path(__file__).parent.parent / "assets" / name
+    if not folder.is_dir():
+        raise PrismError(
+            "this installation brings no model of its own: name one with --model, a folder, hf:ORG/NAME "
+            "(such as hf:facebook/m2m100_418M), or m39v1 after `prism models get m39v1`"
+        )
+    return ModelDirectory(folder)
 
 
 def downloaded(name: str) -> Path:

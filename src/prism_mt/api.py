@@ -1,0 +1,151 @@
+"""The Python interface: `load_model`, `score`, and `Prism`, a drop-in for the original tool's class."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt.engines.factory import EngineOptions
+from prism_mt.errors import PrismError
+from prism_mt.metrics.base import SystemScores
+from prism_mt.metrics.catalogue import Setting, entry, make_metric
+from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.prism import PrismOptions
+from prism_mt.models import catalogue
+from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.text.lines import lines_of
+
+Texts = Sequence[str]
+
+
+class LoadedModel:
+    """A model in an engine, ready to score; made by `load_model`."""
+
+    def __init__(self, name: str, engine: EngineOptions, offline: bool) -> None:
+        self._name, self._options, self._offline = name, engine, offline
+        self._base = Setting("", None, name, offline, engine)
+        self._base.engine  # noqa: B018  loads it now, so that mistakes show here
+
+    @property
+    def languages(self) -> list[str]:
+        """Codes of the languages that the model can score."""
+        return sorted(self._base.model.spec.languages)
+
+    @property
+    def digest(self) -> str:
+        """The model's identity, as in signatures."""
+        return self._base.model.digest
+
+    def score(
+        self,
+        cand: Texts | Mapping[str, Texts],
+        ref: Texts | Sequence[Texts] | None = None,
+        src: Texts | None = None,
+        *,
+        lang: str,
+        src_lang: str | None = None,
+        metric: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Like `prism_mt.score`, without loading the model again."""
+        name = metric or ("prism-ref" if ref is not None else "prism-src")
+        setting = Setting(lang, src_lang, self._name, self._offline, self._options, PrismOptions(**options))
+        # Already opened and loaded: put in place of what would be opened lazily.
+        setting.__dict__.update(model=self._base.model, engine=self._base.engine)
+        return _score(name, setting, cand, ref, src)
+
+
+def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: Any) -> LoadedModel:
+    """Load a model once to score with it often.
+
+    `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`; further
+    arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget).
+    """
+    return LoadedModel(name, EngineOptions(**engine), offline)
+
+
+def score(
+    cand: Texts | Mapping[str, Texts],
+    ref: Texts | Sequence[Texts] | None = None,
+    src: Texts | None = None,
+    *,
+    lang: str = "",
+    src_lang: str | None = None,
+    metric: str | None = None,
+    model: str = DEFAULT_MODEL,
+    offline: bool = False,
+    **options: Any,
+) -> Any:
+    """Score outputs against references and/or the source.
+
+    `cand` is a list of outputs, or a dictionary of such lists by system, and the result a `SystemScores` or a
+    dictionary of them. `ref` is a list of references or a list of several such lists. Further arguments are
+    those of `EngineOptions` and `PrismOptions`.
+    """
+    names = {field.name for field in fields(EngineOptions)}
+    engine = EngineOptions(**{key: value for key, value in options.items() if key in names})
+    prism = PrismOptions(**{key: value for key, value in options.items() if key not in names})
+    name = metric or ("prism-ref" if ref is not None else "prism-src")
+    return _score(name, Setting(lang, src_lang, model, offline, engine, prism), cand, ref, src)
+
+
+def _score(
+    name: str,
+    setting: Setting,
+    cand: Texts | Mapping[str, Texts],
+    ref: Texts | Sequence[Texts] | None,
+    src: Texts | None,
+) -> SystemScores | dict[str, SystemScores]:
+    given = {"ref": ref is not None, "src": src is not None}
+    for side in entry(name).needs:
+        if not given[side]:
+            raise PrismError(f"{name} needs {side}")
+    if name.startswith("prism") and not setting.language:
+        raise PrismError("say which language the outputs are in: lang='xx'")
+    systems = cand if isinstance(cand, Mapping) else {"system": cand}
+    references: Sequence[Any] = [] if ref is None else [ref] if ref and isinstance(ref[0], str) else ref
+    text = ParallelText(
+        tuple((system, lines_of(texts, f"cand {system}")) for system, texts in systems.items()),
+        tuple(lines_of(texts, f"ref {index}") for index, texts in enumerate(references, start=1)),
+        None if src is None else lines_of(src, "src"),
+    )
+    text.count()
+    results = evaluate(make_metric(name, setting), text)
+    return {result.system: result for result in results} if isinstance(cand, Mapping) else results[0]
+
+
+class Prism:
+    """The original tool's class: same arguments, same results.
+
+    `engine` is `torch` or `ct2`; both give the same numbers.
+    """
+
+    def __init__(self, model_dir: str, lang: str, temperature: float = 1.0, engine: str = "ct2") -> None:
+        self.lang = lang
+        self.temperature = temperature
+        self._model = load_model(str(model_dir), engine=engine, temperature=temperature)
+        self._model._base.model_language(lang)
+
+    def identifier(self) -> dict[str, Any]:
+        """Version, model and options; `log_base` is e, which the original tool wrongly gave as 2."""
+        spec = self._model._base.model.spec
+        known = catalogue.by_digest(f"md5:{spec.origin_digest}")
+        return {
+            "version": "0.1",
+            "model": known.name if known else spec.origin_digest or self._model.digest,
+            "seg_scores": "avg_log_prob",
+            "sys_scores": "avg_log_prob",
+            "log_base": "e",
+            "temperature": self.temperature,
+        }
+
+    def score(
+        self, cand: Texts, ref: Texts | None = None, src: Texts | None = None, segment_scores: bool = False
+    ) -> float | NDArray[np.float64]:
+        """The system score, or an array of segment scores; exactly one of `ref` and `src` must be given."""
+        if (ref is None) == (src is None):
+            raise PrismError('Must provide exactly one of "ref" or "src"')
+        result: SystemScores = self._model.score(cand, ref, src, lang=self.lang)
+        return result.segments if segment_scores else result.score

@@ -1,0 +1,180 @@
+"""The texts that a command works on: systems, references and source, from files, a table, or a test set."""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prism_mt.cli.options import option
+from prism_mt.errors import PrismError
+from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.text.languages import Language, LanguageCheck, detect, language
+from prism_mt.text.lines import Lines, open_fields, open_jsonl, open_lines
+from prism_mt.text.testsets import is_testset, open_testset
+
+_LOG = logging.getLogger("prism_mt")
+_ROLES = ("src", "ref", "cand")
+
+
+@dataclass
+class InputOptions:
+    """Where texts come from; the options of every command that compares outputs with references or sources."""
+
+    cand: list[str] = option(
+        "outputs, a file per system, FILE or NAME=FILE (default: standard input); .gz and .xz are unpacked",
+        [],
+        metavar="FILE",
+    )
+    ref: list[str] = option("references, a file each, or sacrebleu:SET:PAIR", [], metavar="FILE")
+    src: str | None = option("source file, or sacrebleu:SET:PAIR", None, metavar="FILE")
+    input: str | None = option(
+        "one table instead of separate files: TSV, or JSONL by its suffix", None, flags=("-i",), metavar="FILE"
+    )
+    fields: list[str] = option(
+        "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system "
+        "(in JSONL ROLE=KEY names the key), - skips a column",
+        [],
+        metavar="FIELD",
+    )
+    input_format: Literal["auto", "tsv", "jsonl"] = option("format of the table; auto goes by the suffix", "auto")
+    lang: str | None = option(
+        "language of the outputs: code or name, or auto to detect it", None, flags=("-l",), metavar="XX"
+    )
+    src_lang: str | None = option("language of the source, where the model needs it", None, metavar="XX")
+    language_check: bool = option("warn about outputs that do not look like their language", True)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Opened texts and their languages."""
+
+    text: ParallelText
+    count: int
+    language: str | None
+    source_language: str | None
+
+
+def open_inputs(options: InputOptions) -> Inputs:
+    """Open and count everything, before any model is loaded."""
+    if options.input or options.fields:
+        columns = _open_table(options)
+        language_, source_language = options.lang, options.src_lang
+    else:
+        columns, (language_, source_language) = _open_files(options)
+    text = _arrange(columns)
+    if not text.references and text.source is None:
+        raise PrismError("give references with --ref, the source with --src, or both")
+    count = text.count()
+    if language_ == "auto":
+        language_ = detect(text.references[0] if text.references else text.systems[0][1])
+        _LOG.warning("the language looks like %s", language(language_).name)
+    if source_language == "auto" and text.source is not None:
+        source_language = detect(text.source)
+    _warn(text, language_, options.language_check)
+    return Inputs(text, count, language_, source_language)
+
+
+def _open_files(options: InputOptions) -> tuple[list[tuple[str, str, Lines]], tuple[str | None, str | None]]:
+    """(role, name, lines) for every file; a test set also tells the languages."""
+    columns = [("cand", *_system(spec)) for spec in options.cand or ["-"]]
+    languages = (options.lang, options.src_lang)
+    for role, spec in [*(("ref", spec) for spec in options.ref), *([("src", options.src)] if options.src else [])]:
+        if is_testset(spec):
+            side = open_testset(spec, "ref" if role == "ref" else "src")
+            columns += [(role, role, lines) for lines in side.lines]
+            languages = (languages[0] or side.language, languages[1] or side.source_language)
+        else:
+            columns.append((role, role, open_lines(spec)))
+    return columns, languages
+
+
+def _system(spec: str) -> tuple[str, Lines]:
+    """NAME=FILE or FILE, whose name is then the system's."""
+    name, separator, path = spec.partition("=")
+    if separator and name and not Path(spec).exists():
+        return name, open_lines(path)
+    return ("stdin" if spec == "-" else Path(spec).name), open_lines(spec)
+
+
+def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
+    """(role, name, lines) for every column of a TSV or JSONL file."""
+    if options.ref or options.src or (options.input and options.cand) or len(options.cand) > 1:
+        raise PrismError("--input and --fields take the place of --cand, --ref and --src: give one or the other")
+    path = options.input or (options.cand[0] if options.cand else "-")
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz")]
+    jsonl = options.input_format == "jsonl" or (
+        options.input_format == "auto" and suffixes[-1:] in ([".jsonl"], [".ndjson"])
+    )
+    if not options.fields and not jsonl:
+        raise PrismError("say what the columns of the table are, such as: --fields src ref cand")
+    fields = [_field(word) for word in options.fields or ("ref", "cand")]
+    if jsonl:
+        opened = open_jsonl(path, [name for _, name in fields])
+        roles = {name: role for role, name in fields}
+        return [(roles[key], key, lines) for key, lines in opened]
+    opened = open_fields(path, [role if role == "-" else name for role, name in fields])
+    return [
+        (role, name, lines)
+        for (role, name), (_, lines) in zip([f for f in fields if f[0] != "-"], opened, strict=True)
+    ]
+
+
+def _field(word: str) -> tuple[str, str]:
+    role, separator, name = word.partition("=")
+    if word == "-":
+        return "-", "-"
+    if role not in _ROLES or (separator and not name):
+        raise PrismError(f"{word!r} is not a field: use src, ref, cand, cand=NAME, or - to skip a column")
+    return role, name or role
+
+
+def _arrange(columns: Sequence[tuple[str, str, Lines]]) -> ParallelText:
+    """Sort columns by role and give every system a name of its own."""
+    systems = [(name, lines) for role, name, lines in columns if role == "cand"]
+    if not systems:
+        raise PrismError("there is no output to score: give --cand, or a field cand")
+    sources = [lines for role, _, lines in columns if role == "src"]
+    if len(sources) > 1:
+        raise PrismError("there can be only one source")
+    counts = Counter(name for name, _ in systems)
+    named = [
+        (name if counts[name] == 1 else f"{name}#{index}" if lines.name == name else lines.name, lines)
+        for index, (name, lines) in enumerate(systems, start=1)
+    ]
+    references = tuple(lines for role, _, lines in columns if role == "ref")
+    return ParallelText(tuple(named), references, sources[0] if sources else None)
+
+
+def _warn(text: ParallelText, language_: str | None, check_language: bool) -> None:
+    """Count what is scored but looks like a mistake: empty lines, and outputs in another language."""
+    expected = _known_language(language_) if check_language else None
+    for name, lines in text.systems:
+        check = LanguageCheck(expected) if expected else None
+        _warn_empty(lines, check)
+        if check and (warning := check.warning(name)):
+            _LOG.warning("%s; untranslated text scores too high", warning)
+    for lines in (*text.references, *([text.source] if text.source else [])):
+        _warn_empty(lines, None)
+
+
+def _known_language(name: str | None) -> Language | None:
+    """None for a language that is not in our table: the model, which is opened later, may know it."""
+    try:
+        return language(name) if name else None
+    except PrismError:
+        return None
+
+
+def _warn_empty(lines: Lines, check: LanguageCheck | None) -> None:
+    empty = first = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            empty += 1
+            first = first or number
+        if check:
+            check.add(line)
+    if empty:
+        word = "line is" if empty == 1 else "lines are"
+        _LOG.warning("%s: %s %s empty (first: line %s); scored as they are", lines.name, f"{empty:,}", word, first)

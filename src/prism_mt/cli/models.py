@@ -1,0 +1,164 @@
+"""`prism models`: list, inspect, fetch and convert models."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prism_mt.cli.options import Command, Group, option
+from prism_mt.errors import PrismError
+from prism_mt.models import catalogue
+from prism_mt.models.download import fetch
+from prism_mt.models.resolve import DEFAULT_MODEL, downloaded, open_model, read_foreign
+from prism_mt.models.spec import weight_shapes
+from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
+from prism_mt.report.table import Column, Table, render
+
+Format = Literal["text", "tsv", "json"]
+
+
+@dataclass
+class ListOptions:
+    """Options of `prism models list`."""
+
+    format: Format = option("text for people, tsv or json for programs", "text")
+
+
+@dataclass
+class NameOptions:
+    """Options of the commands that take one model."""
+
+    model: str = option("folder, tar, hf:ORG/NAME or a name of the catalogue", DEFAULT_MODEL, positional=True)
+    offline: bool = option("never use the network", False)
+
+
+@dataclass
+class ShowOptions(NameOptions):
+    """Options of `prism models show`."""
+
+    format: Format = option("text for people, tsv or json for programs", "text")
+
+
+@dataclass
+class GetOptions:
+    """Options of `prism models get`."""
+
+    name: str = option("a model of the catalogue", positional=True)
+    address: str | None = option("fetch it from here instead of the catalogue's address", None, metavar="URL")
+
+
+@dataclass
+class ConvertOptions:
+    """Options of `prism models convert`."""
+
+    model: str = option(
+        "folder or tar in the original layout, Hugging Face folder, or hf:ORG/NAME", positional=True
+    )
+    output: Path = option("the model directory to write", positional=True)
+    name: str | None = option("what the model is called in signatures (default: the output's name)", None)
+    dtype: Literal["float32", "float16"] = option("how weights are stored", "float32")
+    offline: bool = option("never use the network", False)
+
+
+def run_list(options: ListOptions) -> None:
+    """The catalogue, and which of its models are here."""
+    columns = tuple(
+        Column(title) for title in ("name", "what", "languages", "parameters", "licence", "from", "here")
+    )
+    rows = [
+        (
+            model.name,
+            model.what,
+            _languages(model.languages.split()) if " " in model.languages else model.languages,
+            model.parameters,
+            model.licence,
+            model.source,
+            "yes" if is_model_directory(downloaded(model.name)) else "",
+        )
+        for model in catalogue.CATALOGUE
+    ]
+    print(render(Table(columns, tuple(rows)), options.format), end="")
+
+
+def run_show(options: ShowOptions) -> None:
+    """What a model is: architecture, conventions, languages, files, digest."""
+    model = open_model(options.model, options.offline)
+    a = model.spec.architecture
+    rows = [
+        ("name", model.spec.name),
+        ("folder", str(model.folder)),
+        ("read from", model.spec.origin),
+        ("digest", model.digest),
+        ("digest of the original files", model.spec.origin_digest or "—"),
+        ("parameters", f"{_parameters(model):,}"),
+        (
+            "layers",
+            f"{a.encoder_layers}+{a.decoder_layers}, {a.norm}-norm, {a.activation}, {a.positions} positions",
+        ),
+        ("width", f"{a.width}, {a.encoder_heads} heads, feed-forward {a.encoder_feed_forward}"),
+        ("vocabulary", f"{a.source_vocabulary:,} → {a.target_vocabulary:,}"),
+        ("longest sequence", f"{a.max_positions:,} tokens"),
+        ("source side", " ".join(model.spec.conventions.source)),
+        ("target side", " ".join(model.spec.conventions.target)),
+        ("languages", f"{len(model.spec.languages)}: {' '.join(sorted(model.spec.languages))}"),
+    ]
+    print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format), end="")
+
+
+def run_get(options: GetOptions) -> None:
+    """Download a model of the catalogue, check its digest, convert it."""
+    known = catalogue.find(options.name)
+    if known is None:
+        names = ", ".join(model.name for model in catalogue.CATALOGUE)
+        raise PrismError(f"no model {options.name!r} in the catalogue: {names}")
+    if not known.downloadable and options.address is None:
+        model = open_model(known.source)
+    else:
+        model = fetch(known, downloaded(known.name), options.address or known.source)
+    print(f"{known.name}: {model.folder} ({model.digest[:12]})")
+
+
+def run_convert(options: ConvertOptions) -> None:
+    """Write a foreign model as a model directory of ours."""
+    from dataclasses import replace
+
+    if options.model.startswith("hf:"):
+        from prism_mt.models import huggingface
+
+        read = read_foreign(huggingface.fetch(options.model[3:], offline=options.offline))
+    else:
+        path = Path(options.model).expanduser()
+        if not path.exists():
+            raise PrismError(f"there is no {path}")
+        read = ModelDirectory(path).load() if is_model_directory(path) else read_foreign(path)
+    named = replace(read, spec=replace(read.spec, name=options.name or options.output.name))
+    model = write_model(named, options.output, options.dtype)
+    print(f"{model.folder}: {_parameters(model):,} parameters, digest {model.digest[:12]}")
+
+
+def run_digest(options: NameOptions) -> None:
+    """Check every file against its hash and print the digest."""
+    model = open_model(options.model, options.offline)
+    model.verify()
+    print(model.digest)
+
+
+def _parameters(model: ModelDirectory) -> int:
+    return sum(math.prod(shape) for _, shape in weight_shapes(model.spec.architecture))
+
+
+def _languages(codes: list[str]) -> str:
+    return " ".join(codes) if len(codes) <= 4 else str(len(codes))
+
+
+COMMAND = Group(
+    "models",
+    "Models: what there is, what one is, and how to get or convert it.",
+    (
+        Command("list", "List known models.", ListOptions, run_list),
+        Command("show", "Show what a model is.", ShowOptions, run_show),
+        Command("get", "Download a model of the catalogue (resumes, checks the digest).", GetOptions, run_get),
+        Command("convert", "Convert a fairseq or Hugging Face model.", ConvertOptions, run_convert),
+        Command("digest", "Check a model's files and print its digest.", NameOptions, run_digest),
+    ),
+)

@@ -1,0 +1,184 @@
+"""`prism score`: how good are these translations?"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
+from prism_mt.cli.options import Command, option
+from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+from prism_mt.metrics.base import Metric, SegmentScore
+from prism_mt.metrics.catalogue import METRICS, Setting, entry, make_metric
+from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.prism import Direction, PrismOptions
+from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.progress import counter
+from prism_mt.report.scores import ScoreReport, TokenSpool
+from prism_mt.report.wmt import write_wmt
+from prism_mt.text.languages import language
+
+
+@dataclass
+class ScoreOptions(InputOptions):
+    """Options of `prism score`."""
+
+    metric: list[str] = option(
+        f"one or more of {', '.join(METRICS)} (default: prism-ref with --ref, prism-src with --src)",
+        [],
+        flags=("-m",),
+        metavar="NAME",
+    )
+    model: str = option(
+        "model: a folder, the original layout as folder or tar, hf:ORG/NAME, or a name of `prism models list`",
+        DEFAULT_MODEL,
+        flags=("--model-dir",),
+        metavar="M",
+    )
+    segments: bool = option("a score per segment", False, flags=("--segment-scores",))
+    tokens: bool = option("every piece with its log-probability, in every direction", False)
+    format: Literal["text", "tsv", "json", "wmt"] = option(
+        "text for people, tsv or json for programs; wmt writes .seg.score and .sys.score files into --output",
+        "text",
+    )
+    output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+    direction: Direction | None = option(
+        "forward: the output given reference or source; backward: the reverse "
+        "(default: both with --ref, forward with --src)",
+        None,
+    )
+    forward_weight: float = option("share of the forward direction where both count", 0.5, metavar="W")
+    reduction: Literal["mean", "sum"] = option("mean log-probability per token, or their sum", "mean")
+    references: Literal["mean", "max"] = option("how several references become one score", "mean")
+    temperature: float = option("divides the logits before the softmax", 1.0, metavar="T")
+    long: LongPolicy = option(
+        "a segment longer than the model's positions: stop, cut it off, or score windows", "error"
+    )
+    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
+    quantization: Quantization = option("number format of the ct2 engine", "float32")
+    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
+    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
+    offline: bool = option("never use the network, not even for hf: models", False)
+
+
+def run(options: ScoreOptions) -> None:
+    """Score, and write the report."""
+    names = _metric_names(options)
+    setting_options = _engine_options(options), _prism_options(options)
+    if options.format == "wmt" and options.output is None:
+        raise PrismError("--format wmt writes several files: give their folder with --output")
+    inputs = open_inputs(options)
+    _check_sides(names, inputs.text)
+    code = _language_code(names, inputs)
+    setting = Setting(code, inputs.source_language, options.model, options.offline, *setting_options)
+    metrics = [make_metric(name, setting) for name in names or _default_metrics(inputs.text)]
+    report = ScoreReport(options.segments, options.tokens)
+    with counter("scoring", inputs.count * len(inputs.text.systems) * len(metrics)) as advance:
+        for metric in metrics:
+            _score(metric, inputs.text, report, advance)
+    if options.format == "wmt":
+        assert options.output is not None
+        write_wmt(report.results, inputs.text, options.output)
+        return
+    with _destination(options.output) as handle:
+        report.write(handle, options.format)
+
+
+def _score(metric: Metric, text: ParallelText, report: ScoreReport, advance: Callable[[], None]) -> None:
+    """Run one metric over all systems."""
+    spool = TokenSpool(len(text.systems)) if report.tokens else None
+
+    def watch(system: int, segment: int, result: SegmentScore) -> None:
+        advance()
+        if spool:
+            spool.add(system, result)
+
+    report.add(evaluate(metric, text, watch), spool)
+
+
+def _metric_names(options: ScoreOptions) -> list[str]:
+    names = list(dict.fromkeys(name.lower() for name in options.metric))
+    for name in names:
+        entry(name)
+    return names
+
+
+def _default_metrics(text: ParallelText) -> list[str]:
+    """Prism against whatever is there."""
+    return [*(["prism-ref"] if text.references else []), *(["prism-src"] if text.source else [])]
+
+
+def _check_sides(names: list[str], text: ParallelText) -> None:
+    present = {"ref": bool(text.references), "src": text.source is not None}
+    for name in names:
+        for side in entry(name).needs:
+            if not present[side]:
+                raise PrismError(
+                    f"{name} needs {'references: give --ref' if side == 'ref' else 'sources: give --src'}"
+                )
+
+
+def _language_code(names: list[str], inputs: Inputs) -> str:
+    """The language of the outputs; surface metrics do without one."""
+    if inputs.language is not None:
+        return language(inputs.language).code if names and all(map(_is_surface, names)) else inputs.language
+    if names and all(map(_is_surface, names)):
+        return ""
+    raise PrismError("say which language the outputs are in: --lang XX, or --lang auto")
+
+
+def _is_surface(name: str) -> bool:
+    return not name.startswith("prism")
+
+
+def _engine_options(options: ScoreOptions) -> EngineOptions:
+    return EngineOptions(
+        options.engine,
+        options.quantization,
+        options.device,
+        options.threads,
+        options.temperature,
+        options.batch_tokens,
+    )
+
+
+def _prism_options(options: ScoreOptions) -> PrismOptions:
+    return PrismOptions(
+        options.direction,
+        options.forward_weight,
+        options.reduction,
+        options.references,
+        options.long,
+        options.tokens,
+    )
+
+
+@contextmanager
+def _destination(path: Path | None) -> Iterator[IO[str]]:
+    """The output file, which appears whole or not at all, or standard output."""
+    if path is None:
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        with write_atomically(path) as handle:
+            yield handle
+
+
+COMMAND = Command(
+    "score",
+    "Score translations: how probable is an output given its reference (prism-ref) or its source (prism-src)?",
+    ScoreOptions,
+    run,
+    epilog="""examples:
+  prism score --cand out.txt --ref ref.txt --lang de
+  prism score --cand A=a.txt B=b.txt --ref r1.txt r2.txt --lang de --metric prism-ref bleu chrf
+  prism score --cand out.txt --src sacrebleu:wmt19:de-en --segments --format json
+  prism score --input data.tsv --fields src ref cand --lang zh --tokens
+""",
+)

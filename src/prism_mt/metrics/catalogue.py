@@ -1,0 +1,93 @@
+"""All metrics by name. A new metric is one file and one line here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from prism_mt.engines.base import Engine
+from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.errors import PrismError
+from prism_mt.metrics import surface
+from prism_mt.metrics.base import Metric, Side
+from prism_mt.metrics.prism import PrismMetric, PrismOptions
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.models.store import ModelDirectory
+from prism_mt.text.languages import resolve
+
+
+@dataclass
+class Setting:
+    """What metrics are built from. The model is opened, and loaded, only when a metric asks for it."""
+
+    language: str
+    source_language: str | None = None
+    model_name: str = DEFAULT_MODEL
+    offline: bool = False
+    engine_options: EngineOptions = field(default_factory=EngineOptions)
+    prism: PrismOptions = field(default_factory=PrismOptions)
+
+    @cached_property
+    def model(self) -> ModelDirectory:
+        """The model's directory; its weights are not read yet."""
+        return open_model(self.model_name, self.offline)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The model, ready to score."""
+        return open_engine(self.model, self.engine_options)
+
+    def model_language(self, language: str) -> str:
+        """The language as the model calls it; an error that lists all of them when it has none such."""
+        return resolve(language, self.model.spec.languages)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the catalogue."""
+
+    what: str
+    needs: frozenset[Side]
+    make: Callable[[Setting], Metric]
+
+
+def _prism(side: Side) -> Callable[[Setting], Metric]:
+    def make(setting: Setting) -> Metric:
+        source = setting.model_language(setting.source_language) if setting.source_language else None
+        return PrismMetric(
+            side,
+            setting.model,
+            setting.engine,
+            setting.model_language(setting.language),
+            source,
+            setting.prism,
+            setting.engine_options.budget,
+        )
+
+    return make
+
+
+_REF: frozenset[Side] = frozenset({"ref"})
+_SRC: frozenset[Side] = frozenset({"src"})
+
+METRICS: dict[str, Entry] = {
+    "prism-ref": Entry("log-probability of output and reference given each other", _REF, _prism("ref")),
+    "prism-src": Entry("log-probability of the output given the source", _SRC, _prism("src")),
+    "bleu": Entry("BLEU, as sacreBLEU computes it", _REF, lambda s: surface.bleu(s.language)),
+    "chrf": Entry("chrF, as sacreBLEU computes it", _REF, lambda s: surface.chrf(s.language)),
+    "chrf++": Entry(
+        "chrF++ (word bigrams), as sacreBLEU computes it", _REF, lambda s: surface.chrf_plus_plus(s.language)
+    ),
+    "ter": Entry("translation edit rate (lower is better)", _REF, lambda s: surface.ter(s.language)),
+}
+
+
+def make_metric(name: str, setting: Setting) -> Metric:
+    """The metric of this name with all its options fixed."""
+    return entry(name).make(setting)
+
+
+def entry(name: str) -> Entry:
+    """The catalogue's line for a name, or an error that lists all names."""
+    if name not in METRICS:
+        raise PrismError(f"no metric {name!r}; there are {', '.join(METRICS)}")
+    return METRICS[name]

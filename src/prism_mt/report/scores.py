@@ -1,0 +1,142 @@
+"""Scores as text, TSV, JSON and the files of the WMT metrics tasks."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Literal
+
+from prism_mt.metrics.base import SegmentScore, SystemScores
+from prism_mt.report.table import Column, Table, number, to_text, to_tsv
+
+ScoreFormat = Literal["text", "tsv", "json"]
+
+
+class TokenSpool:
+    """Token scores of all segments of a metric, kept on disk because there may be millions."""
+
+    def __init__(self, systems: int) -> None:
+        self._files = [tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(systems)]  # noqa: SIM115
+
+    def add(self, system: int, result: SegmentScore) -> None:
+        """Remember the tokens of one segment."""
+        traces = [
+            {"direction": trace.direction, "pieces": list(trace.pieces), "scores": list(trace.scores)}
+            for trace in result.tokens
+        ]
+        self._files[system].write(json.dumps(traces, ensure_ascii=False) + "\n")
+
+    def lines(self, system: int) -> Iterator[str]:
+        """One JSON array per segment: its forced decodings."""
+        file = self._files[system]
+        file.seek(0)
+        for line in file:
+            yield line.rstrip("\n")
+
+
+@dataclass
+class ScoreReport:
+    """Results of several metrics and systems, and how much of them to show."""
+
+    segments: bool = False
+    tokens: bool = False
+    results: list[SystemScores] = field(default_factory=list)
+    spools: list[tuple[TokenSpool, int]] = field(default_factory=list)
+    """For each result its token spool and the system's place in it."""
+
+    def add(self, results: list[SystemScores], spool: TokenSpool | None = None) -> None:
+        """Take the results of one metric."""
+        self.results.extend(results)
+        if spool:
+            self.spools.extend((spool, index) for index in range(len(results)))
+
+    def write(self, handle: IO[str], format: ScoreFormat) -> None:
+        """Write the report to an open file."""
+        {"text": self._write_text, "tsv": self._write_tsv, "json": self._write_json}[format](handle)
+
+    def _write_text(self, handle: IO[str]) -> None:
+        if self.tokens:
+            self._write_token_lines(handle)
+        elif self.segments and len(self.results) == 1:
+            handle.writelines(f"{score!r}\n" for score in self.results[0].segments.tolist())
+        elif self.segments:
+            self._write_tsv(handle)
+        else:
+            handle.write(to_text(self._system_table()) + "\n")
+
+    def _write_tsv(self, handle: IO[str]) -> None:
+        if not (self.segments or self.tokens):
+            handle.write(to_tsv(self._system_table(signature=True)))
+            return
+        for signature in dict.fromkeys(result.signature for result in self.results):
+            handle.write(f"# {signature}\n")
+        if self.tokens:
+            self._write_token_rows(handle)
+            return
+        handle.write("metric\tsystem\tsegment\tscore\n")
+        for result in self.results:
+            head = f"{result.metric}\t{_cell(result.system)}"
+            for index, score in enumerate(result.segments.tolist(), start=1):
+                handle.write(f"{head}\t{index}\t{score!r}\n")
+
+    def _write_json(self, handle: IO[str]) -> None:
+        """An object with `results`; written piece by piece, since tokens may not fit into memory."""
+        handle.write('{"results": [')
+        for index, result in enumerate(self.results):
+            entry: dict[str, object] = {
+                "metric": result.metric,
+                "system": result.system,
+                "score": result.score,
+                "signature": result.signature,
+            }
+            if self.segments:
+                entry["segments"] = result.segments.tolist()
+            text = json.dumps(entry, ensure_ascii=False)
+            handle.write(("," if index else "") + "\n " + text[:-1])
+            if self.tokens:
+                self._write_json_tokens(handle, index)
+            handle.write("}")
+        handle.write("\n]}\n")
+
+    def _write_json_tokens(self, handle: IO[str], index: int) -> None:
+        handle.write(', "tokens": [')
+        if self.spools:
+            spool, system = self.spools[index]
+            for place, line in enumerate(spool.lines(system)):
+                handle.write((",\n  " if place else "\n  ") + line)
+        handle.write("]")
+
+    def _write_token_lines(self, handle: IO[str]) -> None:
+        """For people: a line per forced decoding, each piece with its log-probability."""
+        for result, (spool, system) in zip(self.results, self.spools, strict=True):
+            handle.write(f"{result.metric} {result.system} {result.score:.4f} {result.signature}\n")
+            for segment, line in enumerate(spool.lines(system), start=1):
+                handle.write(f"{segment}\t{result.segments[segment - 1]:.4f}\n")
+                for trace in json.loads(line):
+                    pairs = zip(trace["pieces"], trace["scores"], strict=True)
+                    shown = "  ".join(f"{piece} {score:.2f}" for piece, score in pairs)
+                    handle.write(f"\t{trace['direction']}\t{shown}\n")
+
+    def _write_token_rows(self, handle: IO[str]) -> None:
+        handle.write("metric\tsystem\tsegment\tdirection\tposition\tpiece\tscore\n")
+        for result, (spool, system) in zip(self.results, self.spools, strict=True):
+            for segment, line in enumerate(spool.lines(system), start=1):
+                for trace in json.loads(line):
+                    head = f"{result.metric}\t{_cell(result.system)}\t{segment}\t{trace['direction']}"
+                    for position, piece in enumerate(trace["pieces"], start=1):
+                        handle.write(f"{head}\t{position}\t{_cell(piece)}\t{trace['scores'][position - 1]!r}\n")
+
+    def _system_table(self, signature: bool = False) -> Table:
+        """A row per metric and system; in text the signatures stand below, once each."""
+        columns = [Column("metric"), Column("system"), number("score", 4)]
+        rows: list[tuple[str | float, ...]] = [(r.metric, r.system, r.score) for r in self.results]
+        if signature:
+            columns.append(Column("signature"))
+            rows = [(*row, result.signature) for row, result in zip(rows, self.results, strict=True)]
+            return Table(tuple(columns), tuple(rows))
+        return Table(tuple(columns), tuple(rows), notes=tuple(dict.fromkeys(r.signature for r in self.results)))
+
+
+def _cell(text: str) -> str:
+    """A value that cannot break a row apart."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
