@@ -8,6 +8,7 @@ import codecs
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,8 @@ def _record(line: str, fields: Sequence[str], where: str) -> list[list[str]]:
 
 def _texts(record: dict[str, Any], field: str, where: str) -> list[str]:
     if field not in record:
-        raise PrismError(f"{where}: no key {field!r}; there are {', '.join(record) or 'none'}")
+        present = ", ".join(map(repr, islice(record, 10))) or "nothing"
+        raise PrismError(f"{where}: no key {field!r}, only {present}")
     value = record[field]
     texts = value if isinstance(value, list) else [value]
     if not texts or not all(isinstance(text, str) for text in texts):
