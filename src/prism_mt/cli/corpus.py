@@ -1,0 +1,59 @@
+"""`prism corpus`: prepare bitext for training."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt.cli.options import Command, Group, option
+
+
+@dataclass
+class PrepareOptions:
+    """Options of `prism corpus prepare`."""
+
+    config: Path = option("TOML file with the languages, sources and steps", positional=True)
+    root: Path | None = option(
+        "folder where the paths in the configuration start (default: its `root`)", None, metavar="DIR"
+    )
+    output: Path | None = option(
+        "folder for the result (default: the configuration's `output`)", None, metavar="DIR"
+    )
+    workers: int = option("number of processes; 0 means all cores", 0, metavar="N")
+    ray: str | None = option(
+        "run on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one)",
+        None,
+        metavar="ADDRESS",
+    )
+    restart: bool = option("discard unfinished work instead of going on with it", False)
+
+
+def prepare_corpus(options: PrepareOptions) -> None:
+    """Run a preparation and print what each step kept and dropped."""
+    from prism_mt.config import load_toml
+    from prism_mt.corpus.config import CorpusConfig
+    from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
+    from prism_mt.corpus.pipeline import open_preparation, prepare
+
+    config = load_toml(options.config, CorpusConfig)
+    root = options.root or Path(config.root).expanduser()
+    output = options.output or Path(config.output).expanduser()
+    preparation = open_preparation(config, root, output, str(options.config))
+    workers = options.workers or os.cpu_count() or 1
+    executor: Executor = Ray(options.ray) if options.ray else Processes(workers) if workers > 1 else Serial()
+    prepare(preparation, executor, options.restart).show()
+    print(f"The shards are in {output}; train on them with `prism train`.")
+
+
+COMMAND = Group(
+    "corpus",
+    "Prepare bitext for training.",
+    (
+        Command(
+            "prepare",
+            "filter and sample bitext, train SentencePiece, write shards",
+            PrepareOptions,
+            prepare_corpus,
+            epilog="A run that was interrupted goes on where it stopped when the same command is given again.",
+        ),
+    ),
+)

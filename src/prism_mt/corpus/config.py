@@ -1,0 +1,140 @@
+"""What `prism corpus prepare` reads from its TOML file."""
+
+import glob
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from prism_mt.errors import PrismError
+
+Format = Literal["tsv", "jsonl", "moses", "tmx"]
+
+
+@dataclass(frozen=True)
+class SourceConfig:
+    """One file of bitext, or several with a pattern such as `docs_*.jsonl.xz`."""
+
+    path: str
+    """Relative to `root`. For Moses-style files the common prefix: `news` stands for `news.de` and `news.en`."""
+    format: Format | None = None
+    """Taken from the file name when left out; `.gz` and `.xz` are unpacked."""
+    languages: list[str] = field(default_factory=list)
+    """The two languages of Moses-style files."""
+    pairs: list[str] = field(default_factory=list)
+    """Pairs to extract: `de-en`, or `en` for all pairs with English. Empty: all."""
+    pairs_per_row: int = 0
+    """At most so many pairs from one multi-parallel row, chosen at random. 0: all."""
+    margin_column: int = 0
+    """The column of a TSV file, counted from 1, with precomputed margins. 0: none."""
+    group: str = ""
+    """The name under which `cap` and `sample` know this source; the file name when left out."""
+
+
+@dataclass(frozen=True)
+class VocabularyConfig:
+    """How the SentencePiece model of the shards is trained."""
+
+    size: int = 64000
+    kind: Literal["unigram", "bpe"] = "unigram"
+    byte_fallback: bool = True
+    character_coverage: float = 0.9995
+    split_digits: bool = False
+    """Whether every digit is a piece of its own."""
+    sentences: int = 2_000_000
+    """Sentences to learn from."""
+    temperature: float = 5.0
+    """Languages get a share in proportion to size ** (1 / temperature): 1 as found, large all equal."""
+    model: str = ""
+    """A SentencePiece model to use instead of training one; relative to `root`."""
+
+
+@dataclass(frozen=True)
+class ShardsConfig:
+    """The binarised output."""
+
+    max_pieces: int = 200
+    """Rows with a longer side are dropped."""
+    tokens: int = 2**25
+    """Pieces in a shard."""
+    valid: int = 200
+    """Validation rows of each language pair; their sentences occur in no training row. 0: no validation."""
+    valid_share: float = 0.005
+    """The share of sentences set aside, from which the validation rows come."""
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """The whole configuration."""
+
+    languages: list[str]
+    source: list[SourceConfig]
+    step: list[dict[str, Any]] = field(default_factory=list)
+    heldout: list[str] = field(default_factory=list)
+    """Files whose sentences must not be in the output."""
+    root: str = "."
+    """Where relative paths start."""
+    output: str = "prepared"
+    seed: int = 1
+    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
+    shards: ShardsConfig = field(default_factory=ShardsConfig)
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source file, or one pair of Moses-style files, found on disk."""
+
+    index: int
+    files: tuple[Path, ...]
+    format: Format
+    config: SourceConfig
+
+    @property
+    def name(self) -> str:
+        """The group of the source, for shares and caps."""
+        return self.config.group or self.files[0].name.split(".")[0]
+
+
+def find_sources(config: CorpusConfig, root: Path) -> list[Source]:
+    """The files behind the `[[source]]` tables; a pattern that matches nothing is an error."""
+    found: list[Source] = []
+    for source in config.source:
+        if source.languages:
+            if len(source.languages) != 2:
+                raise PrismError(f"{source.path}: languages must be the two languages of Moses-style files")
+            files = tuple(_moses_file(root / f"{source.path}.{language}") for language in source.languages)
+            found.append(Source(len(found), files, "moses", replace(source, format="moses")))
+            continue
+        for path in find_files(source.path, root):
+            found.append(Source(len(found), (path,), source.format or guess_format(path), source))
+    if not found:
+        raise PrismError("the configuration names no source: add a [[source]] table with a path")
+    return found
+
+
+def find_files(pattern: str, root: Path) -> list[Path]:
+    """The files that a path or pattern stands for, in alphabetical order."""
+    paths = sorted(Path(path) for path in glob.glob(str(root / pattern)))
+    if not paths:
+        raise PrismError(f"no file matches {root / pattern}: correct the path or give --root")
+    return paths
+
+
+def guess_format(path: Path) -> Format:
+    """The format that a file name promises."""
+    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
+    kinds: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".tmx": "tmx"}
+    kind = kinds.get(suffixes[-1]) if suffixes else None
+    if kind is None:
+        raise PrismError(
+            f"{path}: cannot tell the format from the name: set format to tsv, jsonl or tmx, "
+            "or languages for Moses-style files"
+        )
+    return kind
+
+
+def _moses_file(path: Path) -> Path:
+    for suffix in ("", ".gz", ".xz"):
+        candidate = path.with_name(path.name + suffix)
+        if candidate.exists():
+            return candidate
+    raise PrismError(f"no file {path} (or .gz, .xz): correct the path or give --root")

@@ -1,0 +1,123 @@
+"""One function over many chunks: in this process, on all cores, or on a Ray cluster. The results keep their order."""
+
+import multiprocessing
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.connection import wait
+from typing import Any, Protocol, TypeVar
+
+from prism_mt.errors import MissingExtra, PrismError
+
+Shared = TypeVar("Shared")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Executor(Protocol):
+    """Maps `function(shared, item)`; `shared` travels once, and only a bounded number of items is under way."""
+
+    def map(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Results in the order of the items."""
+        ...
+
+
+class Serial:
+    """Everything in this process."""
+
+    def map(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Results in the order of the items."""
+        for item in items:
+            yield function(shared, item)
+
+
+class Processes:
+    """A pool of processes on this machine."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def map(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Results in the order of the items."""
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(self.workers, context, _start_worker, (function, shared))
+        pending: deque[Any] = deque()
+        try:
+            for item in items:
+                pending.append(pool.submit(_call, item))
+                # Twice the workers: nobody waits for work, and memory stays bounded.
+                if len(pending) >= 2 * self.workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+class Ray:
+    """The tasks of a Ray cluster. The output directory must be on a file system that all its machines share."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("--ray", "ray") from None
+        self._ray = ray
+        if not ray.is_initialized():
+            try:
+                ray.init(address=None if address == "local" else address, log_to_driver=False)
+            except (ConnectionError, ValueError) as error:
+                raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
+        self._in_flight = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def map(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Results in the order of the items."""
+        task, common = self._ray.remote(function), self._ray.put(shared)
+        pending: deque[Any] = deque()
+        for item in items:
+            pending.append(task.remote(common, item))
+            if len(pending) >= self._in_flight:
+                yield self._get(pending.popleft())
+        while pending:
+            yield self._get(pending.popleft())
+
+    def _get(self, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, PrismError):
+                raise error.cause from None
+            raise
+
+
+_work: tuple[Callable[[Any, Any], Any], Any] | None = None
+
+
+def _start_worker(function: Callable[[Any, Any], Any], shared: Any) -> None:
+    global _work
+    _work = (function, shared)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+
+def _die_with_parent() -> None:
+    """A pool whose parent was killed would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _call(item: Any) -> Any:
+    assert _work is not None
+    function, shared = _work
+    return function(shared, item)

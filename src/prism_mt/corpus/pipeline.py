@@ -1,0 +1,166 @@
+"""The whole preparation: sources, stages, vocabulary, shards and report."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
+from prism_mt.corpus.executor import Executor
+from prism_mt.corpus.readers import Block, Selection, read_blocks
+from prism_mt.corpus.report import Report
+from prism_mt.corpus.shards import EncodeJob, encode, write_shards
+from prism_mt.corpus.stages import Finished, Job, Stage, plan, run_stage
+from prism_mt.corpus.steps.base import Context, Step
+from prism_mt.corpus.steps.catalogue import build_step
+from prism_mt.corpus.store import Chunk, remove_directory
+from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+from prism_mt.text.languages import language
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A configuration with its files found and its steps built."""
+
+    config: CorpusConfig
+    root: Path
+    output: Path
+    sources: tuple[Source, ...]
+    heldout: tuple[Path, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def work(self) -> Path:
+        """Where unfinished work is kept."""
+        return self.output / "work"
+
+
+def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str) -> Preparation:
+    """Check everything that can be checked before the first row is read."""
+    for code in config.languages:
+        if language(code).code != code:
+            raise PrismError(f"{where}: write the language {code} as {language(code).code}")
+    sources = tuple(find_sources(config, root))
+    heldout = tuple(path for pattern in config.heldout for path in find_files(pattern, root))
+    both = {path.resolve() for path in heldout} & {path.resolve() for s in sources for path in s.files}
+    if both:
+        raise PrismError(f"{where}: {min(both)} is both a source and held out: remove it from one of them")
+    groups = tuple(source.name for source in sources)
+    context = Context(config.seed, tuple(config.languages), groups, root, heldout)
+    steps = tuple(
+        build_step(table, context, f"{where}: step {number}") for number, table in enumerate(config.step, 1)
+    )
+    return Preparation(config, root, output, sources, heldout, steps)
+
+
+def prepare(preparation: Preparation, executor: Executor, restart: bool = False) -> Report:
+    """Run the preparation, going on where an earlier run of the same configuration stopped."""
+    _claim(preparation, restart)
+    report, finished = Report(), run_stages(preparation, executor)
+    for stage in finished:
+        for chunk in stage.chunks:
+            report.add(chunk.counts, chunk.rejects)
+    config, last = preparation.config, finished[-1]
+    if not any(chunk.rows for chunk in last.chunks):
+        raise PrismError("no rows are left: look at the limits of the steps and at the languages")
+    job = EncodeJob(
+        last.directory,
+        preparation.work / "encoded",
+        _vocabulary(preparation, last),
+        config.shards,
+        preparation.heldout,
+        config.seed,
+    )
+    encoded = encode(job, last, executor)
+    for chunk in encoded:
+        report.add(chunk.counts)
+    report.add(write_shards(job, encoded, config.languages, preparation.output))
+    report.write_tsv(preparation.output / "report.tsv")
+    report.write_rejects(preparation.output / "rejects.tsv")
+    remove_directory(preparation.work)
+    return report
+
+
+def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
+    """All stages, each over the chunks of the one before; the rows of all but the last are removed."""
+    finished: list[Finished] = []
+    names = _names(preparation.steps)
+    config = preparation.config
+    selection = Selection(frozenset(config.languages), config.seed)
+    for number, stage in enumerate(plan(preparation.steps)):
+        previous = finished[-1] if finished else None
+        output = preparation.work / f"stage-{number:02d}"
+        if not (output / "complete.json").exists():
+            _prepare_steps(stage, previous)
+        job = Job(
+            stage,
+            {place: names[id(step)] for place, step in enumerate(stage.steps)},
+            output,
+            previous.directory if previous else None,
+            selection,
+        )
+        items: Iterable[Block | Chunk] = previous.chunks if previous else read_blocks(preparation.sources)
+        title = ", ".join(job.names.values()) or "read"
+        finished.append(run_stage(job, items, executor, title, len(previous.chunks) if previous else None))
+        if previous:
+            previous.store.remove_rows()
+    return finished
+
+
+def _prepare_steps(stage: Stage, previous: Finished | None) -> None:
+    for step in stage.steps:
+        if step.needs_corpus:
+            assert previous is not None
+            step.prepare(previous)
+
+
+def _names(steps: Sequence[Step]) -> dict[int, str]:
+    """The name of each step in the report; a kind that is used again gets a number."""
+    names: dict[int, str] = {}
+    for step in steps:
+        earlier = sum(name.split(" ")[0] == step.kind for name in names.values())
+        names[id(step)] = f"{step.kind} {earlier + 1}" if earlier else step.kind
+    return names
+
+
+def _vocabulary(preparation: Preparation, corpus: Finished) -> Path:
+    """The SentencePiece model: the configured one, that of an earlier run, or a new one."""
+    config = preparation.config.vocabulary
+    if config.model:
+        return find_files(config.model, preparation.root)[0]
+    path = preparation.work / "spm.model"
+    if not path.exists():
+        recipe = Recipe(
+            config.size,
+            config.kind,
+            config.byte_fallback,
+            config.character_coverage,
+            config.split_digits,
+            tuple(f"<{code}>" for code in preparation.config.languages),
+            exact=True,
+        )
+        sentences = sample_sentences(corpus, config.sentences, config.temperature, preparation.config.seed)
+        train_sentencepiece(sentences, path, recipe)
+    return path
+
+
+def _claim(preparation: Preparation, restart: bool) -> None:
+    """Make sure that unfinished work in the output directory is of the same configuration."""
+    plan_file = preparation.work / "plan.json"
+    files = [path for source in preparation.sources for path in source.files] + list(preparation.heldout)
+    stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    mine = json.dumps({"config": dataclasses.asdict(preparation.config), "files": stats}, indent=1)
+    if plan_file.exists() and restart:
+        remove_directory(preparation.work)
+    if plan_file.exists():
+        if plan_file.read_text("utf-8") != mine:
+            raise PrismError(
+                f"{preparation.work} has unfinished work of another configuration or of files that have changed "
+                "since: use --restart to discard it, or another --output"
+            )
+        return
+    with write_atomically(plan_file) as handle:
+        handle.write(mine)

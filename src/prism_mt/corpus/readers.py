@@ -1,0 +1,182 @@
+"""From source files to rows: blocks of raw lines here, parsed by the workers."""
+
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from prism_mt.corpus.config import Source
+from prism_mt.corpus.hashing import fraction
+from prism_mt.corpus.rows import Reject, Row, oriented
+from prism_mt.corpus.tmx import read_units
+from prism_mt.errors import PrismError
+from prism_mt.text.languages import language
+from prism_mt.text.streams import open_stream
+
+# A multi-parallel line becomes many rows, so its blocks are smaller.
+_BLOCK_BYTES = {"tsv": 2_000_000, "moses": 2_000_000, "jsonl": 400_000, "tmx": 400_000}
+
+Unit = tuple[bytes, ...]
+"""One line of a file, or the two lines of Moses-style files at the same place."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive lines of a source; lines are counted from 1."""
+
+    index: int
+    source: Source
+    first_line: int
+    units: list[Unit]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which languages are wanted, and the seed for choosing among pairs."""
+
+    languages: frozenset[str]
+    seed: int
+
+
+def read_blocks(sources: Sequence[Source]) -> Iterator[Block]:
+    """All sources, cut into blocks in the same way every time."""
+    index = itertools.count()
+    for source in sources:
+        units: list[Unit] = []
+        size, first = 0, 1
+        for number, unit in enumerate(_units(source), 1):
+            units.append(unit)
+            size += sum(map(len, unit))
+            if size >= _BLOCK_BYTES[source.format]:
+                yield Block(next(index), source, first, units)
+                units, size, first = [], 0, number + 1
+        if units:
+            yield Block(next(index), source, first, units)
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, plain or compressed, without their ends."""
+    for line in open_stream(path).lines():
+        yield line.rstrip(b"\r\n")
+
+
+def _units(source: Source) -> Iterator[Unit]:
+    if source.format == "tmx":
+        for unit in read_units(source.files[0]):
+            yield (json.dumps(unit).encode(),)
+    elif source.format == "moses":
+        yield from _moses_units(source.files)
+    else:
+        for line in read_lines(source.files[0]):
+            yield (line,)
+
+
+def _moses_units(files: Sequence[Path]) -> Iterator[Unit]:
+    for number, lines in enumerate(itertools.zip_longest(*map(read_lines, files)), 1):
+        if None in lines:
+            shorter = files[lines.index(None)]
+            raise PrismError(
+                f"{shorter} ends before line {number}: its lines do not match those of the other file"
+            )
+        yield lines
+
+
+def parse_block(block: Block, selection: Selection) -> tuple[list[Row], list[Reject], int]:
+    """The rows of a block, the lines that are no rows, and how many pairs have a language nobody wants."""
+    rows: list[Row] = []
+    rejects: list[Reject] = []
+    unwanted = 0
+    for line, unit in enumerate(block.units, block.first_line):
+        try:
+            found, margin = _parse(block.source, unit)
+            sides = [_checked(code, text) for code, text in found]
+        except ValueError as error:
+            rejects.append(Reject(block.source.files[0].name, line, str(error)))
+            continue
+        wanted = [side for side in sides if side[0] in selection.languages]
+        pairs = list(_pairs(wanted, block.source, line, selection.seed))
+        unwanted += not pairs
+        rows.extend(oriented(block.source.index, line, *pair, margin) for pair in pairs)
+    return rows, rejects, unwanted
+
+
+Side = tuple[str, str]
+
+
+def _parse(source: Source, unit: Unit) -> tuple[list[Side], float | None]:
+    """The sides of one unit; a ValueError says what is wrong with it."""
+    try:
+        texts = [part.decode("utf-8") for part in unit]
+    except UnicodeDecodeError:
+        raise ValueError("not valid UTF-8") from None
+    if source.format == "moses":
+        return list(zip(source.config.languages, texts, strict=True)), None
+    if source.format == "tsv":
+        return _parse_tsv(texts[0], source.config.margin_column)
+    return _parse_json(texts[0]), None
+
+
+def _parse_tsv(line: str, margin_column: int) -> tuple[list[Side], float | None]:
+    columns, expected = line.split("\t"), max(4, margin_column)
+    if len(columns) != expected:
+        raise ValueError(f"{len(columns)} columns instead of {expected}")
+    margin = None
+    if margin_column:
+        try:
+            margin = float(columns[margin_column - 1])
+        except ValueError:
+            raise ValueError(f"the margin {columns[margin_column - 1]!r} is not a number") from None
+    return [(columns[0], columns[2]), (columns[1], columns[3])], margin
+
+
+def _parse_json(line: str) -> list[Side]:
+    try:
+        found: Any = json.loads(line)
+    except ValueError:
+        raise ValueError("not valid JSON") from None
+    if isinstance(found, dict):
+        # Keys that start with an underscore are not languages (`id` is Indonesian, `_id` names the row).
+        found = [(key, text) for key, text in found.items() if not key.startswith("_")]
+    if not isinstance(found, list) or not all(isinstance(text, str) for _, text in found):
+        raise ValueError("not an object of texts by language")
+    if len(found) < 2:
+        raise ValueError("fewer than two languages")
+    return [(language, text) for language, text in found]
+
+
+def _checked(code: str, text: str) -> Side:
+    """A side under the usual code of its language (`deu` and `de-AT` are `de`)."""
+    usual = _usual_code(code)
+    if usual is None:
+        raise ValueError(f"unknown language code {code!r}")
+    if not text.strip():
+        raise ValueError(f"empty {code} side")
+    return usual, text
+
+
+@cache
+def _usual_code(code: str) -> str | None:
+    try:
+        return language(code).code
+    except PrismError:
+        return None
+
+
+def _pairs(sides: list[Side], source: Source, line: int, seed: int) -> Iterator[tuple[Side, Side]]:
+    """The pairs that the source's settings ask for."""
+    pairs = [pair for pair in itertools.combinations(sides, 2) if _asked_for(pair, source.config.pairs)]
+    limit = source.config.pairs_per_row
+    if limit and len(pairs) > limit:
+        pairs.sort(key=lambda pair: fraction(seed, "pairs", source.files[0].name, line, pair[0][0], pair[1][0]))
+        pairs = pairs[:limit]
+    yield from pairs
+
+
+def _asked_for(pair: tuple[Side, Side], wanted: list[str]) -> bool:
+    if not wanted:
+        return True
+    first, second = sorted(side[0] for side in pair)
+    return any(word in (first, second, f"{first}-{second}", f"{second}-{first}") for word in wanted)

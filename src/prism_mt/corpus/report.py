@@ -1,0 +1,92 @@
+"""What every step kept and dropped, per language pair: a table for people and a TSV file."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from prism_mt.corpus.rows import Reject
+from prism_mt.corpus.store import Counts
+from prism_mt.files import write_atomically
+
+_MOST_PAIRS = 40
+
+
+class Report:
+    """Counts added up over chunks, in the order in which the steps ran."""
+
+    def __init__(self) -> None:
+        self.counts: Counts = {}
+        self.rejects: list[Reject] = []
+
+    def add(self, counts: Counts, rejects: Iterable[Reject] = ()) -> None:
+        """Add the counts of one chunk."""
+        for step, pairs in counts.items():
+            totals = self.counts.setdefault(step, {})
+            for pair, numbers in pairs.items():
+                old = totals.get(pair, [0, 0, 0])
+                totals[pair] = [a + b for a, b in zip(old, numbers, strict=True)]
+        self.rejects.extend(rejects)
+
+    def write_tsv(self, path: Path) -> None:
+        """One line per step and pair: rows before, rows kept, rows dropped, and rows after with repetitions."""
+        with write_atomically(path) as handle:
+            handle.write("step\tpair\tbefore\tkept\tdropped\tafter\n")
+            for step, pairs in self.counts.items():
+                for pair, (before, kept, after) in sorted(pairs.items()):
+                    handle.write(f"{step}\t{pair}\t{before}\t{kept}\t{max(0, before - kept)}\t{after}\n")
+
+    def write_rejects(self, path: Path) -> None:
+        """One line per line of a source that is not a row: file, line and reason."""
+        with write_atomically(path) as handle:
+            handle.write("file\tline\treason\n")
+            for reject in self.rejects:
+                handle.write(f"{reject.file}\t{reject.line}\t{reject.reason}\n")
+
+    def totals(self) -> list[tuple[str, int, int, int]]:
+        """Step, rows before, kept and after, over all pairs."""
+        return [
+            (step, *(sum(numbers[place] for numbers in pairs.values()) for place in range(3)))  # type: ignore[misc]
+            for step, pairs in self.counts.items()
+        ]
+
+    def show(self) -> None:
+        """Print the totals of each step, and for each pair what each step dropped."""
+        from rich.console import Console
+        from rich.table import Table
+
+        console = Console()
+        totals = Table(title="Rows by step")
+        for column in ("step", "before", "kept", "dropped", "dropped %", "after"):
+            totals.add_column(column, justify="left" if column == "step" else "right")
+        for step, before, kept, after in self.totals():
+            dropped = max(0, before - kept)
+            share = f"{100 * dropped / before:.1f}" if before else ""
+            totals.add_row(step, f"{before:,}", f"{kept:,}", f"{dropped:,}", share, f"{after:,}")
+        console.print(totals)
+        console.print(self._pair_table(Table(title="Rows dropped by each step, per language pair")))
+        if self.rejects:
+            console.print(f"{len(self.rejects):,} lines were rejected; they are listed in rejects.tsv")
+
+    def _pair_table(self, table: "Table") -> "Table":  # type: ignore[name-defined]  # noqa: F821
+        filters = [step for step in self.counts if step not in ("read", "languages", "validation", "training")]
+        for column in ("pair", "read", *filters, "validation", "training"):
+            table.add_column(column, justify="left" if column == "pair" else "right")
+        read = self.counts.get("read", {})
+        pairs = sorted(read, key=lambda pair: -read[pair][2])
+        for name, members in _rows_of_table(pairs):
+            dropped = [sum(max(0, b - k) for b, k, _ in self._of(step, members)) for step in filters]
+            ends = [sum(after for *_, after in self._of(step, members)) for step in ("validation", "training")]
+            start = sum(after for *_, after in self._of("read", members))
+            table.add_row(name, *(f"{number:,}" for number in (start, *dropped, *ends)))
+        return table
+
+    def _of(self, step: str, pairs: Sequence[str]) -> list[list[int]]:
+        found = self.counts.get(step, {})
+        return [found[pair] for pair in pairs if pair in found]
+
+
+def _rows_of_table(pairs: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """The largest pairs one by one, the many small ones together."""
+    rows: list[tuple[str, Sequence[str]]] = [(pair, [pair]) for pair in pairs[:_MOST_PAIRS]]
+    if len(pairs) > _MOST_PAIRS:
+        rows.append((f"{len(pairs) - _MOST_PAIRS} others", pairs[_MOST_PAIRS:]))
+    return rows

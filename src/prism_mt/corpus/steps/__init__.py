@@ -1,0 +1,1 @@
+"""The steps of corpus preparation, one class a file."""

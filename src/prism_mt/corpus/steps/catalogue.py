@@ -1,0 +1,40 @@
+"""The kinds of steps by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prism_mt.config import from_table
+from prism_mt.corpus.steps.base import Context, Step
+from prism_mt.corpus.steps.copies import CopyFilter
+from prism_mt.corpus.steps.decontaminate import Decontaminate
+from prism_mt.corpus.steps.deduplicate import Deduplicate
+from prism_mt.corpus.steps.language import LanguageFilter
+from prism_mt.corpus.steps.length import Length
+from prism_mt.corpus.steps.normalise import Normalise
+from prism_mt.corpus.steps.sample import Sample
+from prism_mt.corpus.steps.script import ScriptFilter
+from prism_mt.errors import PrismError
+
+KINDS: dict[str, type[Step]] = {
+    step.kind: step
+    for step in (
+        Normalise,
+        Length,
+        ScriptFilter,
+        LanguageFilter,
+        CopyFilter,
+        Deduplicate,
+        Decontaminate,
+        Sample,
+    )
+}
+
+
+def build_step(table: Mapping[str, Any], context: Context, where: str) -> Step:
+    """The step that a `[[step]]` table describes."""
+    kind = table.get("kind")
+    if kind not in KINDS:
+        raise PrismError(f"{where}: unknown kind of step {kind!r}; known: {', '.join(KINDS)}")
+    settings = {key: value for key, value in table.items() if key != "kind"}
+    step = KINDS[kind]
+    return step(from_table(settings, step.Config, f"{where} ({kind})"), context)

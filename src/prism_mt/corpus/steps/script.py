@@ -1,0 +1,69 @@
+"""Languages written in two scripts: keep one of them."""
+
+import unicodedata
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from prism_mt.corpus.rows import Row
+from prism_mt.corpus.steps.base import Filter
+
+Script = Literal["simplified", "traditional", "latin", "cyrillic"]
+
+
+class ScriptFilter(Filter):
+    """Drops rows with a side whose characters are mostly of the other script; nothing is converted."""
+
+    kind = "script"
+
+    @dataclass(frozen=True)
+    class Config:
+        """Settings of the step."""
+
+        scripts: dict[str, Script] = field(default_factory=dict)
+        """The script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; others are not looked at."""
+
+    config: Config
+
+    def apply(self, rows: list[Row]) -> list[Row]:
+        """Rows in the wanted scripts."""
+        return [row for row in rows if self._good(row.lang1, row.text1) and self._good(row.lang2, row.text2)]
+
+    def _good(self, language: str, text: str) -> bool:
+        wanted = self.config.scripts.get(language)
+        if wanted is None:
+            return True
+        rivals = (
+            ("simplified", "traditional") if wanted in ("simplified", "traditional") else ("latin", "cyrillic")
+        )
+        counts = dict.fromkeys(rivals, 0)
+        for character in text:
+            script = script_of(character)
+            if script in counts:
+                counts[script] += 1
+        return counts[wanted] == max(counts.values())
+
+
+@lru_cache(maxsize=1 << 16)
+def script_of(character: str) -> str | None:
+    """`simplified`, `traditional`, `latin` or `cyrillic`; None for a character that tells nothing.
+
+    A Han character is simplified when the mainland standard GB 2312 has it and the Taiwanese Big5 has not.
+    """
+    if character.isascii():
+        return "latin" if character.isalpha() else None
+    if "\u4e00" <= character <= "\u9fff":
+        mainland, taiwan = _encodable(character, "gb2312"), _encodable(character, "big5")
+        if mainland == taiwan:
+            return None
+        return "simplified" if mainland else "traditional"
+    name = unicodedata.name(character, "")
+    return next((script for script in ("latin", "cyrillic") if name.startswith(script.upper())), None)
+
+
+def _encodable(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,36 @@
+"""Translation memories: TMX files, read unit by unit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from prism_mt.errors import PrismError
+from prism_mt.text.streams import open_stream
+
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_units(path: Path) -> Iterator[list[tuple[str, str]]]:
+    """The (language, text) sides of each translation unit."""
+    parser: Any = ElementTree.XMLPullParser(("start", "end"))
+    root: ElementTree.Element | None = None
+    try:
+        for line in open_stream(path).lines():
+            parser.feed(line)
+            for event, element in parser.read_events():
+                root = element if root is None else root
+                if event == "end" and element.tag == "tu":
+                    yield [_side(variant) for variant in element.iter("tuv")]
+                    # The parser keeps what it has read: without this a large memory would be held whole.
+                    root.clear()
+        parser.close()
+    except ElementTree.ParseError as error:
+        raise PrismError(f"{path} is not valid TMX: {error}") from error
+
+
+def _side(variant: ElementTree.Element) -> tuple[str, str]:
+    language = variant.get(_XML_LANG) or variant.get("lang") or ""
+    segment = variant.find("seg")
+    text = "" if segment is None else "".join(segment.itertext())
+    return language, text
