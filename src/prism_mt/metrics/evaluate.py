@@ -54,6 +54,8 @@ def evaluate(metric: Metric, text: ParallelText, watch: Watch | None = None) -> 
             watch(system, index // systems + 1, result)
     signature = metric.signature()
     return [
-        SystemScores(metric.name, name, metric.aggregate(list(np.atleast_1d(total))), signature, np.array(values))
+        SystemScores(
+            metric.name, name, metric.aggregate(np.atleast_1d(total).tolist()), signature, np.array(values)
+        )
         for (name, _), total, values in zip(text.systems, totals, scores, strict=True)
     ]

@@ -5,6 +5,8 @@ Foreign models are converted once and kept in the cache under the digest of thei
 
 import json
 import logging
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,9 +85,11 @@ def _converted(path: Path) -> ModelDirectory:
         return ModelDirectory(folder)
     _LOG.info("converting %s", path)
     model = read_foreign(path)
-    made = write_model(model, cache_folder() / "models" / f".new-{abs(hash(stamp)):x}")
+    made = write_model(model, cache_folder() / "models" / f".new-{os.getpid()}")
     folder = made.folder.with_name(made.digest[:24])
-    if not is_model_directory(folder):
+    if is_model_directory(folder):
+        shutil.rmtree(made.folder)
+    else:
         made.folder.rename(folder)
     _update_record(record, lambda table: table | {stamp: folder.name})
     return ModelDirectory(folder)

@@ -1,0 +1,183 @@
+"""Both engines against each other: nothing but the model and the pair may change a score."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made import SENTENCES, make_model
+
+from prism_mt.engines.base import Engine, Pair
+from prism_mt.engines.batching import score_pairs
+from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.errors import PrismError
+from prism_mt.models.model import Model
+from prism_mt.models.store import ModelDirectory, write_model
+
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "pre-norm": {},
+    "post-norm": {"norm": "post", "final_norm": False},
+    "post-norm with final norm": {"norm": "post", "final_norm": True},
+    "pre-norm without final norm": {"final_norm": False},
+    "mbart": {"activation": "gelu", "positions": "learned", "embedding_norm": True, "output_bias": True},
+    "marian": {
+        "norm": "post",
+        "final_norm": False,
+        "activation": "swish",
+        "positions": "marian",
+        "position_offset": 0,
+        "output_bias": True,
+    },
+    "untied": {"tied_embeddings": False, "tied_output": False},
+    "untied input": {"tied_embeddings": False, "tied_output": True},
+    "other numbers": {
+        "encoder_layers": 3,
+        "decoder_layers": 1,
+        "encoder_heads": 2,
+        "decoder_heads": 8,
+        "encoder_feed_forward": 40,
+        "decoder_feed_forward": 24,
+        "scaled_embedding": False,
+        "norm_epsilon": 1e-3,
+    },
+}
+
+
+def pairs_of(model: Model) -> list[Pair]:
+    """Pairs of all lengths, an empty source and an empty target among them."""
+    conventions = model.spec.conventions
+    texts = ["", *SENTENCES, "Hello", " ".join(SENTENCES[:3])]
+    tags = list(model.spec.languages.values())
+    made = []
+    for index, text in enumerate(texts):
+        other = texts[(index * 5 + 3) % len(texts)]
+        source = conventions.encode_source(model.source.encode(text), None, None)
+        made.append(Pair(source, conventions.encode_target(model.target.encode(other), tags[index % len(tags)])))
+    return made
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return make_model()
+
+
+@pytest.fixture(scope="module")
+def directory(model: Model, tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
+    return write_model(model, tmp_path_factory.mktemp("models") / "made")
+
+
+@pytest.fixture(scope="module", params=["ct2", "torch"])
+def engine(request: pytest.FixtureRequest, directory: ModelDirectory) -> Engine:
+    return open_engine(directory, EngineOptions(engine=request.param, device="cpu"))
+
+
+def score(engine: Engine, pairs: list[Pair], budget: int | None = None) -> list[np.ndarray[Any, Any]]:
+    return list(score_pairs(engine, pairs, budget))
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_engines_agree(name: str, tmp_path: Path) -> None:
+    model = make_model(**ARCHITECTURES[name])
+    directory = write_model(model, tmp_path / "model")
+    pairs = pairs_of(model)
+    ct2, torch = (
+        score(open_engine(directory, EngineOptions(engine=engine, device="cpu")), pairs)
+        for engine in ("ct2", "torch")
+    )
+    assert [len(tokens) for tokens in ct2] == [len(pair.target) - 1 for pair in pairs]
+    np.testing.assert_allclose(np.concatenate(ct2), np.concatenate(torch), atol=1e-4)
+    assert np.concatenate(ct2).std() > 0.5  # the weights are such that the choices above show
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda pairs: list(reversed(pairs)), id="order"),
+        pytest.param(lambda pairs: pairs[:1] + pairs + pairs + pairs[-1:], id="duplicates"),
+        pytest.param(lambda pairs: pairs, id="same"),
+    ],
+)
+@pytest.mark.parametrize("budget", [1, 64, 300, 100_000])
+def test_batches_do_not_change_scores(
+    engine: Engine, model: Model, change: Callable[[list[Pair]], list[Pair]], budget: int
+) -> None:
+    pairs = pairs_of(model)
+    alone = {pair: tokens for pair in pairs for tokens in score(engine, [pair])}
+    changed = change(pairs)
+    for pair, tokens in zip(changed, score(engine, changed, budget), strict=True):
+        np.testing.assert_allclose(tokens, alone[pair], atol=1e-5)
+
+
+def test_temperature_divides_the_logits(engine: Engine, directory: ModelDirectory, model: Model) -> None:
+    pairs = pairs_of(model)
+    wanted = temperature_reference(model, pairs[3], 0.7)
+    options = EngineOptions(engine=engine.name, device="cpu", temperature=0.7)  # type: ignore[arg-type]
+    np.testing.assert_allclose(score(open_engine(directory, options), pairs[3:4])[0], wanted, atol=1e-4)
+    assert not np.allclose(score(engine, pairs[3:4])[0], wanted, atol=1e-2)
+
+
+def temperature_reference(model: Model, pair: Pair, temperature: float) -> np.ndarray[Any, Any]:
+    import torch
+
+    from prism_mt.models.network import from_weights
+
+    network = from_weights(model.spec.architecture, model.weights)
+    source, target = torch.tensor([pair.source]), torch.tensor([pair.target])
+    with torch.no_grad():
+        logits = network.project(network(source, target[:, :-1]))[0] / temperature
+        scores = torch.log_softmax(logits, dim=-1).gather(1, target[0, 1:, None])[:, 0]
+    return np.asarray(scores.numpy())
+
+
+def test_int8_is_close(directory: ModelDirectory, model: Model) -> None:
+    pairs = pairs_of(model)
+    exact = score(open_engine(directory, EngineOptions(device="cpu")), pairs)
+    quick = score(open_engine(directory, EngineOptions(device="cpu", quantization="int8")), pairs)
+    assert not np.array_equal(np.concatenate(exact), np.concatenate(quick))
+    assert np.corrcoef(np.concatenate(exact), np.concatenate(quick))[0, 1] > 0.97
+
+
+def test_a_damaged_converted_model_is_built_again(directory: ModelDirectory, model: Model) -> None:
+    from prism_mt.engines.ct2_model import converted
+
+    before = score(open_engine(directory, EngineOptions(device="cpu")), pairs_of(model)[:2])
+    binary = converted(directory, "float32", 1.0) / "model.bin"
+    binary.write_bytes(binary.read_bytes()[:100])
+    after = score(open_engine(directory, EngineOptions(device="cpu")), pairs_of(model)[:2])
+    np.testing.assert_array_equal(before[0], after[0])
+
+
+def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model) -> None:
+    from prism_mt.engines.torch import TorchEngine
+
+    engine = TorchEngine(directory, "cpu")
+    encoded = []
+    encode = engine._network.encode
+    engine._network.encode = lambda source, mask: encoded.append(len(source)) or encode(source, mask)  # type: ignore
+    pairs = pairs_of(model)[1:6]
+    shared = [Pair(pairs[0].source, pair.target) for pair in pairs]
+    together = [tokens.copy() for tokens in score(engine, shared)]
+    assert encoded == [1]
+    for pair, tokens in zip(shared, together, strict=True):
+        np.testing.assert_allclose(score(engine, [pair])[0], tokens, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"temperature": 0.0}, "temperature must be above 0"),
+        ({"temperature": float("nan")}, "temperature must be above 0"),
+        ({"engine": "torch", "quantization": "int8"}, "torch engine computes in float32"),
+        ({"budget": 0}, "at least 1 token"),
+        ({"threads": 0}, "at least 1"),
+        ({"device": "cuda"}, "no CUDA device"),
+        ({"device": "mps"}, "use --engine torch"),
+        ({"device": "cpu:x"}, "is not a device"),
+        ({"engine": "torch", "device": "nonsense"}, "torch cannot use the device nonsense"),
+        ({"quantization": "int8_float16", "device": "cpu"}, "cannot compute in int8_float16"),
+    ],
+)
+def test_bad_options(directory: ModelDirectory, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        open_engine(directory, EngineOptions(**options))
