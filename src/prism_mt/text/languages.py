@@ -150,10 +150,12 @@ class LanguageCheck:
         )
 
     def _looks_foreign(self, text: str) -> bool:
-        # On 82,000 sentences of news and encyclopedia in 39 languages these bounds raise a false alarm for 1 in 3,000,
-        # and miss 1 in 100 of those that are in another language.
+        # The bounds were chosen on 82,000 sentences of FLORES and NTREX in 39 languages. On 42,587 others (news,
+        # parliament, medicine, a game; 36 languages) 11 alarms were raised, 6 of them rightly; of sentences long enough
+        # to be judged, 1 in 130 passed as English (the English ones as German).
         words = _words(text)
-        if _letters(words) < _MIN_LETTERS:
+        # Names are the same in every language, so words with a capital do not count towards the length.
+        if _letters(" ".join(word for word in words.split() if word == word.lower())) < _MIN_LETTERS:
             return False
         probabilities = _probabilities(words)
         own = sum(probabilities[code] for code in self._own)
