@@ -135,6 +135,10 @@ class ModelSpec:
     conventions: Conventions
     languages: dict[str, int | None] = field(default_factory=dict)
     """Language code → id of its tag (None where the model has one language and no tag)."""
+    source_languages: tuple[str, ...] = ()
+    """Those of `languages` that it reads, where it does not read all; () means all."""
+    target_languages: tuple[str, ...] = ()
+    """Those of `languages` that it writes, where it does not write all; () means all."""
     name: str = ""
     origin: str = ""
     """What the model was read from: `fairseq`, `huggingface:m2m_100`, `prism`."""

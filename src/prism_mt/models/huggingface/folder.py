@@ -1,0 +1,98 @@
+"""The files of a Hugging Face model folder, with one clear sentence for each that is missing or damaged."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prism_mt.errors import PrismError
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with its two configuration files already read."""
+
+    path: Path
+    config: Mapping[str, Any]
+    tokenizer: Mapping[str, Any]
+    """tokenizer_config.json; empty where there is none."""
+
+    @property
+    def name(self) -> str:
+        """`ORG/NAME` for a snapshot in the hub's cache (whose folder is called by its commit), else the folder's."""
+        snapshot = self.path.resolve()
+        repository = snapshot.parent.parent.name
+        if snapshot.parent.name == "snapshots" and repository.startswith("models--"):
+            return repository.removeprefix("models--").replace("--", "/")
+        return snapshot.name
+
+    @property
+    def tokenizer_class(self) -> str:
+        """The tokenizer's class without the `Fast` of its twin; empty where the folder does not say."""
+        named = self.tokenizer.get("tokenizer_class") or self.config.get("tokenizer_class") or ""
+        return str(named).removesuffix("Fast")
+
+    def has(self, name: str) -> bool:
+        """Whether the folder has this file."""
+        return (self.path / name).is_file()
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A JSON object from a file that must be there."""
+        return read_table(self.path / name)
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a tokenizer's file that must be there."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            message = f"{self.path} has no {name}"
+            if self.has("tokenizer.json"):
+                message += ", and a tokenizer.json alone is not enough"
+            raise PrismError(f"{message}: copy {name} from the model that this one was made from") from None
+        except OSError as error:
+            raise PrismError(f"cannot read {self.path / name}: {error.strerror}") from error
+
+    def card(self) -> str:
+        """The model's own README."""
+        return self.content("README.md").decode("utf-8", errors="replace") if self.has("README.md") else ""
+
+    def added_tokens(self) -> dict[str, int]:
+        """Tokens beyond the vocabulary for which the folder gives an id."""
+        added: dict[str, int] = {}
+        if self.has("added_tokens.json"):
+            added.update(self.table("added_tokens.json"))
+        for index, token in (self.tokenizer.get("added_tokens_decoder") or {}).items():
+            added[str(token["content"] if isinstance(token, Mapping) else token)] = int(index)
+        return added
+
+
+def open_folder(path: Path) -> Folder:
+    """Read the configuration files of a folder."""
+    config = read_table(path / "config.json")
+    tokenizer = path / "tokenizer_config.json"
+    return Folder(path, config, read_table(tokenizer) if tokenizer.is_file() else {})
+
+
+def is_huggingface(path: Path) -> bool:
+    """Whether the folder has a config.json that names a `model_type`."""
+    try:
+        config = json.loads((path / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(config, dict) and "model_type" in config
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        table = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise PrismError(f"{path.parent} has no {path.name}: get the model again") from None
+    except OSError as error:
+        raise PrismError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise PrismError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(table, dict):
+        raise PrismError(f"{path} must hold a JSON object")
+    return table

@@ -1,0 +1,46 @@
+"""Models of the Hugging Face hub: fetched once into the hub's own cache, only the files that are read."""
+
+from pathlib import Path
+
+from prism_mt.errors import MissingExtra, PrismError
+
+_FILES = [
+    "README.md",
+    "config.json",
+    "tokenizer_config.json",
+    "added_tokens.json",
+    "vocab.json",
+    "target_vocab.json",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "target.spm",
+]
+_SAFETENSORS = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
+_PICKLES = ["pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json"]
+
+
+def fetch(name: str, offline: bool = False) -> Path:
+    """The local folder of the hub's model `ORG/NAME`; with `offline`, only if it has been fetched before."""
+    folder = _snapshot(name, [*_FILES, *_SAFETENSORS], offline)
+    # Many repositories have the same weights in both forms: the pickle is fetched only where it is the only one.
+    if not any(folder.glob("model*.safetensors*")):
+        folder = _snapshot(name, [*_FILES, *_PICKLES], offline)
+    return folder
+
+
+def _snapshot(name: str, patterns: list[str], offline: bool) -> Path:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingExtra(f"the model hf:{name}", "hf") from error
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, local_files_only=offline))
+    except Exception as error:
+        # Besides its own errors the hub raises those of whichever HTTP library its version uses.
+        if offline:
+            raise PrismError(
+                f"hf:{name} is not on this machine and --offline forbids to fetch it: run once without --offline, "
+                "or give the path of a folder"
+            ) from error
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        raise PrismError(f"cannot fetch hf:{name}: {reason}") from error
