@@ -178,6 +178,13 @@ def test_marian_without_languages(copied: Copier) -> None:
         ("nllb", "sentencepiece.bpe.model", b"no model", "sentencepiece.bpe.model is damaged"),
         ("m2m100", "sentencepiece.bpe.model", b"no model", "sentencepiece.bpe.model is damaged"),
         ("m2m100", "sentencepiece.bpe.model", b"", "sentencepiece.bpe.model is damaged"),
+        ("nllb", "added_tokens.json", b'{"deu_Latn": -1}', "added_tokens.json: 'deu_Latn' has no valid id"),
+        (
+            "nllb",
+            "tokenizer_config.json",
+            b'{"added_tokens_decoder": {"x": {}}}',
+            "added_tokens_decoder .* damaged",
+        ),
         ("marian", "target.spm", None, "has no target.spm"),
         ("marian", "source.spm", b"no model", "source.spm is damaged"),
         ("marian-separate", "target_vocab.json", None, "has no target_vocab.json"),

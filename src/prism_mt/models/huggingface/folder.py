@@ -59,11 +59,15 @@ class Folder:
 
     def added_tokens(self) -> dict[str, int]:
         """Tokens beyond the vocabulary for which the folder gives an id."""
-        added: dict[str, int] = {}
-        if self.has("added_tokens.json"):
-            added.update(self.table("added_tokens.json"))
-        for index, token in (self.tokenizer.get("added_tokens_decoder") or {}).items():
-            added[str(token["content"] if isinstance(token, Mapping) else token)] = int(index)
+        try:
+            added = dict(self.table("added_tokens.json")) if self.has("added_tokens.json") else {}
+            for index, token in (self.tokenizer.get("added_tokens_decoder") or {}).items():
+                added[token["content"]] = int(index)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise PrismError(f"{self.path}: added_tokens_decoder in tokenizer_config.json is damaged") from error
+        wrong = [token for token, index in added.items() if type(index) is not int or index < 0]
+        if wrong:
+            raise PrismError(f"{self.path / 'added_tokens.json'}: {wrong[0]!r} has no valid id")
         return added
 
 
