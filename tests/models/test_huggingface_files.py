@@ -178,7 +178,7 @@ def test_marian_without_languages(copied: Copier) -> None:
         ("nllb", "sentencepiece.bpe.model", b"no model", "sentencepiece.bpe.model is damaged"),
         ("m2m100", "sentencepiece.bpe.model", b"no model", "sentencepiece.bpe.model is damaged"),
         ("m2m100", "sentencepiece.bpe.model", b"", "sentencepiece.bpe.model is damaged"),
-        ("nllb", "added_tokens.json", b'{"deu_Latn": -1}', "added_tokens.json: 'deu_Latn' has no valid id"),
+        ("nllb", "added_tokens.json", b'{"tyv_Cyrl": -1}', "added_tokens.json: 'tyv_Cyrl' has no valid id"),
         (
             "nllb",
             "tokenizer_config.json",
