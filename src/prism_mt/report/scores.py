@@ -62,7 +62,7 @@ class ScoreReport:
         elif self.segments:
             self._write_tsv(handle)
         else:
-            handle.write(to_text(self._system_table()) + "\n")
+            handle.write(to_text(self._system_table()))
 
     def _write_tsv(self, handle: IO[str]) -> None:
         if not (self.segments or self.tokens):

@@ -1,0 +1,159 @@
+"""`prism models`, with a real server for the download."""
+
+import http.server
+import json
+import os
+import re
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairseq_checkpoints import make_checkpoint
+from made import make_model
+
+from prism_mt.cli.main import main
+from prism_mt.models import catalogue, fairseq
+from prism_mt.models.catalogue import KnownModel
+from prism_mt.models.store import ModelDirectory, write_model
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["models", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_list(capsys: Any, cache: Path) -> None:
+    code, out, _ = run(capsys, "list", "--format", "json")
+    assert code == 0
+    names = [row["name"] for row in json.loads(out)["rows"]]
+    assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
+
+
+def test_show_digest_and_damage(capsys: Any, cache: Path, tmp_path: Path) -> None:
+    model = write_model(make_model(), tmp_path / "made")
+    code, out, _ = run(capsys, "show", str(model.folder))
+    assert code == 0
+    assert "2+2, pre-norm" in out
+    assert run(capsys, "digest", str(model.folder))[1].strip() == model.digest
+    path = model.folder / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    code, _, err = run(capsys, "digest", str(model.folder))
+    assert code == 2
+    assert "model.safetensors is damaged" in err
+
+
+def test_convert_the_original_layout(capsys: Any, cache: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "original"
+    make_checkpoint(folder)
+    code, out, err = run(capsys, "convert", str(folder), str(tmp_path / "ours"), "--name", "mine")
+    assert code == 0, err
+    model = ModelDirectory(tmp_path / "ours")
+    assert model.spec.name == "mine"
+    assert model.spec.origin_digest == fairseq.digest(folder)
+    assert model.digest[:12] in out
+    assert run(capsys, "convert", str(tmp_path / "no"), str(tmp_path / "x"))[0] == 2
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    """Serves one file with ranges, and breaks off after `limit` bytes when told to."""
+
+    body: bytes = b""
+    limit: int | None = None
+    ranges: list[str | None]
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        wanted = self.headers.get("Range")
+        self.server.ranges.append(wanted)
+        start = int(re.findall(r"\d+", wanted)[0]) if wanted else 0
+        if start >= len(self.server.body):
+            self.send_error(416)
+            return
+        rest = self.server.body[start:]
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[: self.server.limit])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[_Server]:
+    folder = tmp_path / "original"
+    make_checkpoint(folder)
+    archive = tmp_path / "m.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(folder, "m39v1")
+    serving = _Server(("127.0.0.1", 0), _Handler)
+    serving.body, serving.ranges = archive.read_bytes(), []
+    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread.start()
+    yield serving
+    serving.shutdown()
+    serving.server_close()
+
+
+@pytest.fixture
+def known(server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    digest = f"md5:{fairseq.digest(tmp_path / 'original')}"
+    address = f"http://127.0.0.1:{server.server_port}/m.tar"
+    entry = KnownModel("made", "made in the test", "de en", "0M", "MIT", address, digest)
+    monkeypatch.setattr(catalogue, "CATALOGUE", (entry,))
+    return address
+
+
+def test_get_resumes_and_converts(capsys: Any, cache: Path, server: _Server, known: str) -> None:
+    server.limit = 1000
+    code, _, err = run(capsys, "get", "made", "--address", known)
+    assert code == 2
+    assert "goes on where it stopped" in err
+    partial = cache / "models" / "made.tar.partial"
+    assert partial.stat().st_size == 1000
+    server.limit = None
+    code, out, err = run(capsys, "get", "made", "--address", known)
+    assert code == 0, err
+    assert server.ranges == [None, "bytes=1000-"]
+    assert ModelDirectory(cache / "models" / "made").spec.name == "made"
+    assert os.listdir(cache / "models") == ["made"]
+
+
+def test_get_refuses_another_content(capsys: Any, cache: Path, server: _Server, known: str, monkeypatch: Any) -> None:
+    wrong = catalogue.CATALOGUE[0].__class__("made", "", "de", "", "", known, "md5:0000")
+    monkeypatch.setattr(catalogue, "CATALOGUE", (wrong,))
+    code, _, err = run(capsys, "get", "made", "--address", known)
+    assert code == 2
+    assert "is not the catalogue's made" in err
+    assert os.listdir(cache / "models") == []
+
+
+def test_get_without_a_network(capsys: Any, cache: Path) -> None:
+    code, _, err = run(capsys, "get", "m39v1", "--address", "http://127.0.0.1:9/none.tar")
+    assert code == 2
+    assert "cannot download" in err
+    assert run(capsys, "get", "nothing")[0] == 2
+
+
+def test_a_group_without_a_command_is_an_error(capsys: Any) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["models", "nonsense"])
+    assert ended.value.code == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["nonsense"])
+    assert ended.value.code == 2
