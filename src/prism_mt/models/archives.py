@@ -67,7 +67,7 @@ def open_archive(path: Path, scan: Scan) -> Archive:
 def _open_zip(path: Path, file: IO[bytes], memory: mmap.mmap) -> Archive:
     try:
         entries = {entry.filename: entry for entry in zipfile.ZipFile(file).infolist()}
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise PrismError(f"{path} is damaged or was not downloaded completely: {error}") from error
     roots = [
         name.removesuffix("data.pkl") for name in entries if name.count("/") == 1 and name.endswith("/data.pkl")

@@ -25,9 +25,9 @@ from prism_mt.models.fairseq_files import (
     unpacked,
 )
 from prism_mt.models.fairseq_options import Options, describe
-from prism_mt.models.fairseq_weights import rename, tie, to_float32
+from prism_mt.models.fairseq_weights import Arrays, rename, tie, to_float32
 from prism_mt.models.model import Model
-from prism_mt.models.spec import Architecture, Conventions, ModelSpec
+from prism_mt.models.spec import Architecture, Conventions, ModelSpec, check_weights
 from prism_mt.text.subwords import Vocabulary
 
 # Two or three letters are a language, but for the names that special symbols have elsewhere.
@@ -92,19 +92,26 @@ def _checkpoint(
     if not isinstance(checkpoint, Mapping) or not isinstance(checkpoint.get("model"), Mapping):
         raise PrismError(f"{path} is not a fairseq checkpoint: it has no model in it")
     options = Options(checkpoint, path)
-    problems: list[str] = []
-    unknown_weights: list[str] = []
-    weights = rename(checkpoint["model"], unknown_weights)
+    unknown: list[str] = []
+    weights = rename(checkpoint["model"], unknown)
+    problems = _dictionary_problems(options, weights, source, target)
     architecture = describe(options, weights, problems)
-    problems += unknown_weights
+    problems += unknown
+    shared = bool(options.get("share_all_embeddings"))
+    tie(weights, shared, bool(options.get("share_decoder_input_output_embed")), problems)
+    if problems or architecture is None:
+        raise PrismError(f"{path} has what is not supported: {'; '.join(problems)}")
+    converted = to_float32(weights, architecture.max_positions)
+    check_weights(architecture, converted, str(path))
+    return architecture, converted
+
+
+def _dictionary_problems(options: Options, weights: Arrays, source: Vocabulary, target: Vocabulary) -> list[str]:
+    problems = []
     for side, vocabulary, file in (("encoder", source, SOURCE_DICTIONARY), ("decoder", target, TARGET_DICTIONARY)):
         embedding = weights.get(f"{side}.embedding.weight")
         if embedding is not None and len(embedding) != len(vocabulary):
             problems.append(f"{len(embedding)} embeddings in the {side} for {len(vocabulary)} pieces in {file}")
-    shared = bool(options.get("share_all_embeddings"))
-    if shared and source is not target:
+    if options.get("share_all_embeddings") and source is not target:
         problems.append(f"shared embeddings with a {TARGET_DICTIONARY} that differs from {SOURCE_DICTIONARY}")
-    tie(weights, shared, bool(options.get("share_decoder_input_output_embed")), problems)
-    if problems or architecture is None:
-        raise PrismError(f"{path} has what is not supported: {'; '.join(problems)}")
-    return architecture, to_float32(weights, architecture.max_positions)
+    return problems

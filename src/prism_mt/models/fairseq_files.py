@@ -66,7 +66,7 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
                 while block := stream.read(_BLOCK):
                     yield name, block
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise PrismError(f"{path} is damaged or was not downloaded completely: {error}") from error
+        raise PrismError(f"{path} is damaged, not downloaded completely, or no tar file") from error
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
 
