@@ -18,6 +18,8 @@ from fairseq_checkpoints import (
     State,
     make_checkpoint,
     pieces,
+    stand_in,
+    stand_ins,
 )
 from numpy.typing import NDArray
 
@@ -361,6 +363,15 @@ def test_files_of_torch_that_are_no_checkpoints(tmp_path: Path, checkpoint: obje
     make_checkpoint(tmp_path)
     torch.save(checkpoint, tmp_path / "checkpoint.pt")
     assert "checkpoint.pt" in refusal(tmp_path)
+
+
+def test_options_that_contain_themselves(tmp_path: Path) -> None:
+    make_checkpoint(tmp_path)
+    node = stand_in("omegaconf.dictconfig.DictConfig")
+    node._content = node
+    with stand_ins():
+        torch.save({"cfg": node, "model": {}}, tmp_path / "checkpoint.pt")
+    assert "neither args nor cfg.model" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("legacy", [True, False])

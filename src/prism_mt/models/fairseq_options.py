@@ -16,6 +16,7 @@ SINUSOIDAL_POSITIONS = 2000
 DEFAULT_HEADS = 8
 ACTIVATIONS = ("relu", "gelu", "swish")
 
+_NESTING = 8  # wrappers around one value; a hostile file could put one into itself
 _ARCHITECTURES = re.compile(r"(transformer(?!_lm)|bart|mbart)(_.+)?")
 _UNSUPPORTED = (
     "adaptive_input",
@@ -68,7 +69,9 @@ class Options:
 
 def _content(node: Any) -> Any:
     """What a namespace, an OmegaConf node or an enumeration holds."""
-    while isinstance(node, Inert):
+    for _ in range(_NESTING):
+        if not isinstance(node, Inert):
+            return node
         state = node.state if isinstance(node.state, dict) else {}
         if node.kind == "argparse.Namespace":
             return state
@@ -76,7 +79,7 @@ def _content(node: Any) -> Any:
             node = state.get("_content", state.get("_val"))
         else:
             node = node.arguments[0] if len(node.arguments) == 1 else None
-    return node
+    return None
 
 
 def describe(options: Options, weights: Mapping[str, NDArray[Any]], problems: list[str]) -> Architecture | None:
