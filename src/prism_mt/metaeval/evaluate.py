@@ -1,0 +1,98 @@
+"""Judge metrics: results with intervals, p-values against the best, and ranks."""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.bootstrap import Interval, interval
+from prism_mt.metaeval.clusters import rank_clusters
+from prism_mt.metaeval.judgments import Judgments, MetricScores
+from prism_mt.metaeval.levels import Bench, Resampling, make_bench
+from prism_mt.metaeval.task import Task
+
+_LOG = logging.getLogger("prism_mt")
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """One line of a table. `p` is the p-value that the best metric is better only by chance (NaN for the best)."""
+
+    metric: str
+    value: float
+    interval: Interval | None
+    p: float
+    rank: int
+    beside: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All metrics on one test set and language pair, best first; undefined results last."""
+
+    testset: str
+    pair: str
+    size: str
+    task: Task
+    resampling: Resampling
+    results: tuple[MetricResult, ...]
+
+    def is_top(self, result: MetricResult) -> bool:
+        """Whether a result is the best or not significantly worse."""
+        return not math.isnan(result.value) and not result.p < self.resampling.alpha
+
+
+def evaluate(
+    judgments: Judgments,
+    metrics: Sequence[MetricScores],
+    task: Task,
+    resampling: Resampling | None = None,
+    intervals: bool = False,
+) -> Evaluation:
+    """Judge metrics on one set of judgments; `intervals` asks for bootstrap intervals where the test has none."""
+    resampling = resampling or Resampling()
+    names = [metric.metric for metric in metrics]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise PrismError(f"two sets of scores are called {', '.join(twice)} ({judgments.pair}): rename one")
+    bench = make_bench(judgments, list(metrics), task, resampling)
+    if not bench.names:
+        raise PrismError(f"{judgments.testset} {judgments.pair}: there is no metric to judge")
+    for name in bench.names:
+        if bench.missing(name):
+            count = bench.missing(name)
+            _LOG.warning("%s, %s: %d judged items without a score are left out", judgments.pair, name, count)
+    values = {name: bench.value(name) for name in bench.names}
+    ordered = sorted(values, key=lambda name: (math.isnan(values[name]), -values[name]))
+    comparisons = _Comparisons(bench, resampling.alpha)
+    ranks = rank_clusters(ordered, comparisons.is_better)
+    shown = intervals or task.test in ("intervals", "paired-bootstrap")
+    results = tuple(
+        MetricResult(
+            metric=name,
+            value=values[name],
+            interval=interval(bench.sample(name)) if shown else None,
+            p=math.nan if name == ordered[0] else comparisons.p_value(ordered[0], name),
+            rank=ranks[name],
+            beside=bench.beside(name),
+        )
+        for name in ordered
+    )
+    return Evaluation(judgments.testset, judgments.pair, bench.size(), task, resampling, results)
+
+
+class _Comparisons:
+    """Tests between two metrics, each made once."""
+
+    def __init__(self, bench: Bench, alpha: float) -> None:
+        self._bench, self._alpha = bench, alpha
+        self._known: dict[tuple[str, str], float] = {}
+
+    def p_value(self, better: str, worse: str) -> float:
+        if (better, worse) not in self._known:
+            self._known[better, worse] = self._bench.p_value(better, worse)
+        return self._known[better, worse]
+
+    def is_better(self, better: str, worse: str) -> bool:
+        return self.p_value(better, worse) < self._alpha

@@ -1,0 +1,104 @@
+"""Readers of metric scores: our own TSV, mt-metrics-eval files, the shared tasks' submissions, predictions in JSON."""
+
+import json
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.judgments import MetricScores
+from prism_mt.metaeval.readers import mtme
+from prism_mt.metaeval.readers.collect import Collector
+from prism_mt.metaeval.readers.fields import first_line, number, numbered_lines, pair_of, records, stem
+from prism_mt.text.lines import open_lines
+
+_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
+_SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
+
+
+def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()) -> list[MetricScores]:
+    """The metrics of a file or folder; `pair` names the language pair where the file does not say it."""
+    if path.is_dir():
+        found = mtme.read_metrics(path, pair or pair_of(path, pair))
+    elif stem(path).endswith(".json"):
+        found = _read_json(path, pair_of(path, pair))
+    else:
+        columns = first_line(path).split("\t")
+        if "score" in map(str.lower, columns):
+            found = _read_table(path, pair)
+        elif len(columns) == 2 and path.name.endswith((".seg.score", ".sys.score")):
+            base = path.with_name(path.name.removesuffix(".seg.score").removesuffix(".sys.score"))
+            found = [mtme.read_metric(base, _pair_of_folder(path, pair))]
+        else:
+            found = _read_submission(path)
+    found = [scores for scores in found if not pairs or scores.pair in pairs]
+    if not found:
+        raise PrismError(f"{path} has no metric scores" + (f" of {', '.join(pairs)}" if pairs else ""))
+    return found
+
+
+def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
+    """A header and the columns metric (or the file's name), lp, system, segment (absent: systems), score."""
+    collectors: dict[tuple[str, str], Collector] = {}
+    for where, row in records(path):
+        metric = row.get("metric") or stem(path).split(".")[0]
+        languages = row.get("lp") or pair_of(path, pair)
+        collector = collectors.setdefault((metric, languages), Collector("", languages))
+        if "system" not in row:
+            raise PrismError(f"{where}: no column system; the columns are {', '.join(row)}")
+        segment = next((row[name] for name in _SEGMENT if row.get(name)), None)
+        value = number(row["score"], where)
+        if segment is None:
+            collector.system_score(row["system"], value)
+        else:
+            collector.score(row["system"], segment, value)
+    return [collector.metric(metric) for (metric, _), collector in collectors.items()]
+
+
+def _read_submission(path: Path) -> list[MetricScores]:
+    """Lines of a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
+
+    Whether a file is about segments or systems is in its name (`.seg.`, `-seglevel`, `.sys.`).
+    """
+    collectors: dict[tuple[str, str], Collector] = {}
+    about_segments = "seg" in path.name
+    for where, line in numbered_lines(path):
+        values = line.split("\t") if "\t" in line else line.split()
+        place = next((i for i, value in enumerate(values) if _PAIR.fullmatch(value)), None)
+        after = [] if place is None else values[place + 1 :]
+        if place is None or len(after) < (4 if about_segments else 3):
+            raise PrismError(f"{where}: expected METRIC LP TESTSET SYSTEM {'SID ' * about_segments}SCORE")
+        metric, languages = values[0], values[place]
+        collector = collectors.setdefault((metric, languages), Collector("", languages))
+        value = number(after[-1], where)
+        if about_segments:
+            collector.score(after[-3], after[-2], value)
+        else:
+            collector.system_score(after[-2], value)
+    return [collector.metric(metric) for (metric, _), collector in collectors.items()]
+
+
+def _read_json(path: Path, pair: str) -> list[MetricScores]:
+    """{"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
+    try:
+        document = json.loads("\n".join(open_lines(path)))
+        segments: dict[str, dict[str, list[Any]]] = document.get("seg", {})
+        systems: dict[str, dict[str, Any]] = document.get("sys", {})
+    except (json.JSONDecodeError, AttributeError) as error:
+        raise PrismError(f"{path}: not a JSON object with metric scores ({error})") from error
+    found = []
+    for metric in dict.fromkeys([*segments, *systems]):
+        collector = Collector("", pair)
+        for system, values in segments.get(metric, {}).items():
+            for index, value in enumerate(values, start=1):
+                collector.score(system, str(index), number(value, f"{path}, {metric}, {system}"))
+        for system, value in systems.get(metric, {}).items():
+            collector.system_score(system, number(value, f"{path}, {metric}, {system}"))
+        found.append(collector.metric(metric))
+    return found
+
+
+def _pair_of_folder(path: Path, pair: str | None) -> str:
+    """mt-metrics-eval keeps metric scores in a folder that is named after the language pair."""
+    return path.parent.name if pair is None and _PAIR.fullmatch(path.parent.name) else pair_of(path, pair)
