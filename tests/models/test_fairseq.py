@@ -1,9 +1,7 @@
 import hashlib
-import io
 import os
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 
 from prism_mt.errors import PrismError
 from prism_mt.models import fairseq
-from prism_mt.models.fairseq_files import FILES, read_dictionary
+from prism_mt.models.fairseq_files import FILES
 from prism_mt.models.model import Model
 
 GOLDEN = (
@@ -225,54 +223,6 @@ def test_identity(tmp_path: Path) -> None:
     assert [model.source.piece(index) for index in range(5)] == ["<s>", "<pad>", "</s>", "<unk>", "<de>"]
 
 
-@pytest.mark.parametrize(("suffix", "mode"), [(".tar", "w"), (".tar.gz", "w:gz"), (".tgz", "w:gz")])
-@pytest.mark.parametrize("inside", ["", "m39v1/", "./m39v1/"])
-def test_tar(tmp_path: Path, suffix: str, mode: Any, inside: str) -> None:
-    state = make_checkpoint(tmp_path / "files")
-    path = tmp_path / f"m39v1{suffix}"
-    (tmp_path / "README").write_text("not ours")
-    with tarfile.open(path, mode) as tar:
-        tar.add(tmp_path / "README", "../README")
-        for name in reversed(FILES):
-            tar.add(tmp_path / "files" / name, inside + name)
-    assert fairseq.is_fairseq(path)
-    model = fairseq.read(path)
-    assert model.spec.name == "m39v1"
-    assert model.spec.origin_digest == fairseq.digest(path) == fairseq.digest(tmp_path / "files")
-    expected = state["encoder.embed_tokens.weight"].numpy()
-    assert np.array_equal(model.weights["encoder.embedding.weight"], expected)
-
-
-def test_errors_of_tar_files_name_the_tar(tmp_path: Path) -> None:
-    make_checkpoint(tmp_path / "files", Recipe(options={"char_inputs": True}))
-    path = tmp_path / "model.tar"
-    with tarfile.open(path, "w") as tar:
-        tar.add(tmp_path / "files", "m")
-    assert refusal(path) == f"{path}/checkpoint.pt has what is not supported: the option char_inputs"
-    path.write_bytes(path.read_bytes()[:5000])
-    assert "damaged" in refusal(path)
-    path.write_bytes(b"no tar at all")
-    assert str(path) in refusal(path)
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE])
-def test_links_in_tar_files_are_refused(tmp_path: Path, kind: bytes) -> None:
-    path = tmp_path / "model.tar"
-    with tarfile.open(path, "w") as tar:
-        link = tarfile.TarInfo("m/spm.model")
-        link.type, link.linkname = kind, "/etc/passwd"
-        tar.addfile(link)
-    assert refusal(path) == f"{path}: m/spm.model is not a regular file"
-
-
-def test_two_models_in_one_tar_file_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "model.tar"
-    with tarfile.open(path, "w") as tar:
-        for folder in ("a", "b"):
-            tar.addfile(tarfile.TarInfo(f"{folder}/spm.model"), io.BytesIO())
-    assert refusal(path) == f"{path} has two files spm.model: pack one model alone"
-
-
 def test_all_unsupported_things_are_told_at_once(tmp_path: Path) -> None:
     options = {
         "arch": "lightconv",
@@ -343,21 +293,6 @@ def test_refused_checkpoints(tmp_path: Path, recipe: Recipe, message: str) -> No
     assert message in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_missing_file(tmp_path: Path, name: str) -> None:
-    make_checkpoint(tmp_path)
-    (tmp_path / name).unlink()
-    assert fairseq.is_fairseq(tmp_path)
-    assert refusal(tmp_path) == f"the model {tmp_path} lacks {name}"
-
-
-@pytest.mark.parametrize("content", [b"", b"not a model"])
-def test_damaged_sentencepiece_model(tmp_path: Path, content: bytes) -> None:
-    make_checkpoint(tmp_path)
-    (tmp_path / "spm.model").write_bytes(content)
-    assert refusal(tmp_path) == f"{tmp_path / 'spm.model'} is damaged: it is not a SentencePiece model"
-
-
 @pytest.mark.parametrize("checkpoint", [{}, {"model": 3}, {"model": {}}, {"args": None, "model": {}}, [1]])
 def test_files_of_torch_that_are_no_checkpoints(tmp_path: Path, checkpoint: object) -> None:
     make_checkpoint(tmp_path)
@@ -382,42 +317,6 @@ def test_incomplete_download(tmp_path: Path, legacy: bool) -> None:
     assert refusal(tmp_path).startswith(f"{path} is damaged or was not downloaded completely")
 
 
-def test_dictionary(tmp_path: Path) -> None:
-    path = tmp_path / "dict.txt"
-    path.write_text("▁a 12\n\u3000 3\r\nb 0\n<unk> 7 #fairseq:overwrite\n1 2\n", encoding="utf-8")
-    assert read_dictionary(path) == (
-        *("<s>", "<pad>", "</s>", "<unk> (overwritten)"),
-        *("▁a", "\u3000", "b", "<unk>", "1"),
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a 1\nb\n", "line 2: expected a piece, a space and a count, got 'b'"),
-        ("a 1\n\nb 1\n", "line 2: expected"),
-        ("a 1\nb x\n", "line 2: expected"),
-        ("a -1\n", "line 1: expected"),
-        (" 1\n", "line 1: expected"),
-        ("a 1\nb 1\na 2\n", "line 3: 'a' is there already"),
-        ("<pad> 1\n", "line 1: '<pad>' is there already"),
-    ],
-)
-def test_malformed_dictionary(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "dict.src.txt"
-    path.write_text(text)
-    with pytest.raises(PrismError) as caught:
-        read_dictionary(path)
-    assert f"{path}, {message}" in str(caught.value)
-
-
-def test_undecodable_dictionary(tmp_path: Path) -> None:
-    path = tmp_path / "dict.src.txt"
-    path.write_bytes(b"abc 1\n\xff 1\n")
-    with pytest.raises(PrismError, match="undecodable byte at offset 6"):
-        read_dictionary(path)
-
-
 def test_languages_are_tags_only(tmp_path: Path) -> None:
     others = ("<ast>", "<sep>", "<2de>", "<abcd>", "<EN>", "▁<it>", "<x>", "<mask>")
     model, _ = made(tmp_path, share_all=False, target_only=others)
@@ -431,14 +330,6 @@ def test_a_model_without_tags_is_refused(tmp_path: Path) -> None:
         lines = path.read_text(encoding="utf-8").replace("<de>", "d3").replace("<en>", "e3").replace("<fr>", "f3")
         path.write_text(lines, encoding="utf-8")
     assert "no language tag such as <en>" in refusal(tmp_path)
-
-
-def test_is_fairseq(tmp_path: Path) -> None:
-    (tmp_path / "spm.model").write_bytes(b"")
-    (tmp_path / "config.json").write_text("{}")
-    assert not fairseq.is_fairseq(tmp_path)
-    assert not fairseq.is_fairseq(tmp_path / "config.json")
-    assert not fairseq.is_fairseq(tmp_path / "nothing.tar")
 
 
 def test_reads_without_torch(tmp_path: Path) -> None:
