@@ -309,14 +309,6 @@ def test_options_that_contain_themselves(tmp_path: Path) -> None:
     assert "neither args nor cfg.model" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("legacy", [True, False])
-def test_incomplete_download(tmp_path: Path, legacy: bool) -> None:
-    make_checkpoint(tmp_path, Recipe(legacy=legacy))
-    path = tmp_path / "checkpoint.pt"
-    path.write_bytes(path.read_bytes()[:-2000])
-    assert refusal(tmp_path).startswith(f"{path} is damaged or was not downloaded completely")
-
-
 def test_languages_are_tags_only(tmp_path: Path) -> None:
     others = ("<ast>", "<sep>", "<2de>", "<abcd>", "<EN>", "▁<it>", "<x>", "<mask>")
     model, _ = made(tmp_path, share_all=False, target_only=others)

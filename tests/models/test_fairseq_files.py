@@ -124,3 +124,11 @@ def test_is_fairseq(tmp_path: Path) -> None:
     assert not fairseq.is_fairseq(tmp_path)
     assert not fairseq.is_fairseq(tmp_path / "config.json")
     assert not fairseq.is_fairseq(tmp_path / "nothing.tar")
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_incomplete_download(tmp_path: Path, legacy: bool) -> None:
+    make_checkpoint(tmp_path, Recipe(legacy=legacy))
+    path = tmp_path / "checkpoint.pt"
+    path.write_bytes(path.read_bytes()[:-2000])
+    assert refusal(tmp_path).startswith(f"{path} is damaged or was not downloaded completely")
