@@ -15,6 +15,8 @@ from prism_mt.errors import PrismError
 COMMANDS = {
     "score": "score translations against references or sources",
     "corpus": "prepare bitext for training",
+    "train": "train a translation or a language model",
+    "metaeval": "judge metrics against human judgments",
     "models": "list, inspect, convert and download models",
 }
 

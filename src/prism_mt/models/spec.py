@@ -72,6 +72,11 @@ class Architecture:
         if self.tied_embeddings and self.source_vocabulary != self.target_vocabulary:
             raise PrismError("tied embeddings need one vocabulary for both sides")
 
+    @property
+    def decoder_only(self) -> bool:
+        """Without encoder layers it is a language model: no encoder and no cross-attention."""
+        return self.encoder_layers == 0
+
 
 @dataclass(frozen=True)
 class Conventions:
@@ -149,18 +154,18 @@ class ModelSpec:
 def weight_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Every weight that a model of this architecture has, with its shape."""
     a = architecture
-    yield "encoder.embedding.weight", (a.source_vocabulary, a.width)
-    if not a.tied_embeddings:
+    if not a.decoder_only:
+        yield "encoder.embedding.weight", (a.source_vocabulary, a.width)
+    if a.decoder_only or not a.tied_embeddings:
         yield "decoder.embedding.weight", (a.target_vocabulary, a.width)
     if not a.tied_output:
         yield "output.weight", (a.target_vocabulary, a.width)
     if a.output_bias:
         yield "output.bias", (a.target_vocabulary,)
-    sides = (
-        ("encoder", a.encoder_layers, a.encoder_feed_forward, ("self_attention",)),
-        ("decoder", a.decoder_layers, a.decoder_feed_forward, ("self_attention", "cross_attention")),
-    )
-    for side, layers, inner, attentions in sides:
+    encoder = ("encoder", a.encoder_layers, a.encoder_feed_forward, ("self_attention",))
+    attentions = ("self_attention",) if a.decoder_only else ("self_attention", "cross_attention")
+    decoder = ("decoder", a.decoder_layers, a.decoder_feed_forward, attentions)
+    for side, layers, inner, attentions in (decoder,) if a.decoder_only else (encoder, decoder):
         if a.positions == "learned":
             yield f"{side}.positions.weight", (a.max_positions, a.width)
         for present, norm in ((a.embedding_norm, "embedding_norm"), (a.final_norm, "final_norm")):

@@ -1,0 +1,100 @@
+"""Checkpoints: each is two files, the weights and all else that is needed to go on exactly.
+
+    checkpoints/step-00001000.weights.pt    the model's weights by canonical name
+    checkpoints/step-00001000.state.pt      optimiser, position in the data, counters; written last
+    checkpoints/best.weights.pt             the weights with the best validation loss
+
+The two newest have their state; as many weights are kept as are averaged.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+
+_KEPT = 2
+_NAME = re.compile(r"step-(\d{8})\.(weights|state)\.pt")
+
+
+class CheckpointFolder:
+    """The checkpoints of one run."""
+
+    def __init__(self, folder: Path, average: int, every: int) -> None:
+        self.folder, self.average, self.every = folder, average, every
+
+    def save(self, step: int, weights: dict[str, Tensor], state: dict[str, Any]) -> None:
+        """Write a checkpoint and remove those that are no longer needed."""
+        _save(self.folder / f"step-{step:08d}.weights.pt", weights)
+        _save(self.folder / f"step-{step:08d}.state.pt", {**state, "step": step})
+        self._prune()
+
+    def save_best(self, weights: dict[str, Tensor]) -> None:
+        """Keep these weights as the best so far."""
+        _save(self.folder / "best.weights.pt", weights)
+
+    def steps(self, kind: str = "state") -> list[int]:
+        """Steps of the files of a kind, oldest first."""
+        names = (_NAME.fullmatch(path.name) for path in self.folder.glob("step-*.pt"))
+        return sorted(int(name[1]) for name in names if name and name[2] == kind)
+
+    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Weights and state of the newest complete checkpoint; None when there is none."""
+        steps = self.steps()
+        if not steps:
+            return None
+        stem = f"step-{steps[-1]:08d}"
+        return _load(self.folder / f"{stem}.weights.pt"), _load(self.folder / f"{stem}.state.pt")
+
+    def averaged(self) -> tuple[dict[str, Tensor], list[int]]:
+        """The mean of the last regular checkpoints, and their steps; without averaging, the newest one."""
+        newest = self.steps("weights")[-1:]
+        if not newest:
+            raise PrismError(f"{self.folder} has no checkpoint yet")
+        chosen = self._regular() or newest if self.average > 1 else newest
+        total: dict[str, Tensor] = {}
+        for step in chosen:
+            for name, tensor in _load(self.folder / f"step-{step:08d}.weights.pt").items():
+                total[name] = tensor.double() + total[name] if name in total else tensor.double()
+        return {name: (tensor / len(chosen)).float() for name, tensor in total.items()}, chosen
+
+    def best(self) -> dict[str, Tensor]:
+        """The weights with the best validation loss."""
+        path = self.folder / "best.weights.pt"
+        if not path.exists():
+            raise PrismError(f"{self.folder} has no best checkpoint yet: there was no validation")
+        best: dict[str, Tensor] = _load(path)
+        return best
+
+    def clear(self) -> None:
+        """Remove all checkpoints."""
+        for path in [*self.folder.glob("step-*.pt"), self.folder / "best.weights.pt"]:
+            path.unlink(missing_ok=True)
+
+    def _regular(self) -> list[int]:
+        """Steps whose weights are averaged: checkpoints in between, made by the clock, would weigh unevenly."""
+        return [step for step in self.steps("weights") if self.every and step % self.every == 0][-self.average :]
+
+    def _prune(self) -> None:
+        states, weights = self.steps("state"), self.steps("weights")
+        for step in states[:-_KEPT]:
+            (self.folder / f"step-{step:08d}.state.pt").unlink()
+        for step in set(weights[:-_KEPT]) - set(self._regular()):
+            (self.folder / f"step-{step:08d}.weights.pt").unlink()
+
+
+def _save(path: Path, content: Any) -> None:
+    with write_atomically(path, "wb") as handle:
+        torch.save(content, handle)
+
+
+def _load(path: Path) -> Any:
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        # torch reports a damaged file with whatever exception its unpickler meets first.
+        raise PrismError(f"cannot read the checkpoint {path}: {error}".splitlines()[0]) from error

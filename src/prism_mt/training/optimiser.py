@@ -1,0 +1,22 @@
+"""Adam, set up for speed."""
+
+import torch
+from torch import nn
+
+from prism_mt.training.config import Optimiser
+
+
+def make_optimiser(module: nn.Module, settings: Optimiser) -> torch.optim.Optimizer:
+    """Fused Adam; decay of weights, where asked for, spares norms, biases and embeddings."""
+    decayed: list[nn.Parameter] = []
+    spared: list[nn.Parameter] = []
+    for name, parameter in module.named_parameters():
+        matrix = parameter.dim() > 1 and "embedding" not in name and "positions" not in name
+        (decayed if matrix else spared).append(parameter)
+    groups = [
+        {"params": decayed, "weight_decay": settings.weight_decay},
+        {"params": spared, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        groups, lr=settings.learning_rate, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
+    )

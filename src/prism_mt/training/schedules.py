@@ -1,0 +1,23 @@
+"""The learning rate of a step."""
+
+import math
+
+from prism_mt.training.config import Schedule
+
+
+def learning_rate(schedule: Schedule, peak: float, step: int, steps: int) -> float:
+    """Rate of update number `step` (from 1) in a run of `steps` updates (0: open end)."""
+    if step <= schedule.warmup:
+        return peak * step / schedule.warmup
+    floor = schedule.final
+    if schedule.kind in ("linear", "cosine"):
+        progress = min(1.0, (step - schedule.warmup) / max(1, steps - schedule.warmup))
+        falling = 1 - progress if schedule.kind == "linear" else (1 + math.cos(math.pi * progress)) / 2
+        return peak * (floor + (1 - floor) * falling)
+    rate = peak
+    if schedule.kind == "inverse-sqrt":
+        rate *= math.sqrt(max(1, schedule.warmup) / step)
+    if schedule.decay > 0:
+        left = max(0.0, (steps - step) / (steps * schedule.decay))
+        rate *= floor + (1 - floor) * min(1.0, left)
+    return rate
