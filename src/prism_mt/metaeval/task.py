@@ -30,6 +30,7 @@ _FITTING: dict[Level, tuple[set[str], set[str]]] = {
 class Task:
     """Everything that a table of results depends on besides the data.
 
+    `human_score` is the column to take of a table that has it and others, too.
     `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `over` averages correlations
     of segments only. `references` names the standard reference by a word of the test set's name and language pair.
     """
@@ -64,7 +65,7 @@ class Task:
 _WMT21_REFERENCES = (("news", "en-de", "ref-C"), ("news", "zh-en", "ref-B"), ("ted", "zh-en", "ref-B"))
 
 PRESETS: dict[str, Task] = {
-    "wmt17-seg": Task("segment DA (z), Pearson, Williams", "segments", "pearson", "williams", human_score="da_z"),
+    "wmt17-seg": Task("segment DA (z), Pearson, Williams", "segments", "pearson", "williams"),
     "wmt17-darr": Task("daRR, a tie counts below only", "preferences", "darr", "intervals", ties="neutral"),
     "wmt17-sys": Task("system DA, Pearson, Williams", "systems", "pearson", "williams"),
     "wmt18-darr": Task("daRR, a tie is discordant", "preferences", "darr", "intervals"),
@@ -72,7 +73,7 @@ PRESETS: dict[str, Task] = {
     "wmt19-darr": Task("daRR, a tie is discordant", "preferences", "darr", "intervals"),
     "wmt19-sys": Task("system DA, Pearson, Williams", "systems", "pearson", "williams"),
     "wmt20-darr": Task("daRR from raw DA", "preferences", "darr", "intervals", human_score="raw"),
-    "wmt20-sys": Task("system DA (z), Pearson, Williams", "systems", "pearson", "williams", human_score="z"),
+    "wmt20-sys": Task("system DA (z), Pearson, Williams", "systems", "pearson", "williams"),
     "wmt21-mqm": Task(
         "segment MQM, tau-b over all outputs, PERM-BOTH",
         "segments",

@@ -1,0 +1,147 @@
+"""`prism metaeval`: which metric agrees best with people, and which difference is real?"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prism_mt.cli.metaeval_data import Judged, MetricOptions, load, task_of, write_tables
+from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
+from prism_mt.cli.options import Command, Group, option
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.correlation import Averaging, pairwise_agreement
+from prism_mt.metaeval.darr import TieRule
+from prism_mt.metaeval.evaluate import Evaluation, evaluate
+from prism_mt.metaeval.levels import Resampling
+from prism_mt.metaeval.outliers import top_systems, without_outliers
+from prism_mt.metaeval.task import PRESETS, Level, StatisticName, Task, Test
+from prism_mt.report.metaeval import evaluation_table, overview_table
+from prism_mt.report.table import Column, Table, number
+
+
+@dataclass
+class MetaevalOptions(MetricOptions):
+    """Options of `prism metaeval`."""
+
+    judgments: list[Path] = option(
+        "human judgments: TSV, JSONL, Google's MQM ratings, the shared tasks' csv files, or a directory of "
+        "mt-metrics-eval",
+        [],
+        positional=True,
+        metavar="JUDGMENTS",
+    )
+    level: Level | None = option("what is judged (instead of the preset's)", None)
+    statistic: StatisticName | None = option("agreement with people (instead of the preset's)", None)
+    over: Averaging | None = option("average correlations over segments or systems", None)
+    test: Test | None = option("significance test (instead of the preset's)", None)
+    ties: TieRule | None = option("what a metric's tie is in daRR", None)
+    intervals: bool = option("bootstrap intervals even where the test needs none", False)
+    top: int | None = option("only the N systems that people like best", None, metavar="N")
+    drop_outliers: bool = option("leave out systems far from the others", False)
+    draws: int = option("how often random procedures draw", 1000, metavar="N")
+    seed: int = option("seed of random procedures", 1, metavar="N")
+    alpha: float = option("level of significance", 0.05, metavar="A")
+
+
+def run(options: MetaevalOptions) -> None:
+    """Judge the metrics and print a table per language pair, then all pairs side by side."""
+    if not options.judgments:
+        raise PrismError("name a file with human judgments")
+    task = _task(options)
+    if options.plot:
+        from prism_mt.report.plots import check_plot_path
+
+        check_plot_path(options.plot)
+    resampling = Resampling(options.draws, options.seed, options.alpha)
+    judged = [_selected(item, options) for item in load(options.judgments, options.scores, options, task)]
+    intervals = options.intervals or bool(options.plot and task.level != "systems")
+    evaluations = [evaluate(item.judgments, item.metrics, task, resampling, intervals) for item in judged]
+    tables = [evaluation_table(evaluation) for evaluation in evaluations]
+    if len(evaluations) > 1:
+        tables.append(overview_table(evaluations))
+        if task.level == "systems":
+            tables.append(_pooled_accuracy(judged))
+    write_tables(tables, options)
+    if options.plot:
+        _plot(evaluations, judged, options.plot)
+
+
+def list_presets(options: object) -> None:
+    """Print the presets."""
+    rows = tuple((name, task.description, task.level) for name, task in PRESETS.items())
+    write_tables([Table((Column("preset"), Column("rules"), Column("judges")), rows)], PresetOptions())
+
+
+@dataclass
+class PresetOptions(MetricOptions):
+    """Options of `prism metaeval presets`: none that matter."""
+
+
+def _task(options: MetaevalOptions) -> Task:
+    """The preset's task with what the command line says instead."""
+    task = task_of(options)
+    return replace(
+        task,
+        level=options.level or task.level,
+        statistic=options.statistic or task.statistic,
+        over=options.over or task.over,
+        test=options.test or task.test,
+        ties=options.ties or task.ties,
+    )
+
+
+def _selected(item: Judged, options: MetaevalOptions) -> Judged:
+    judgments = item.judgments
+    if options.drop_outliers:
+        judgments = without_outliers(judgments)
+    if options.top:
+        judgments = top_systems(judgments, options.top)
+    return Judged(judgments, item.metrics)
+
+
+def _pooled_accuracy(judged: list[Judged]) -> Table:
+    """Pairs of systems of all language pairs together, as the shared tasks count them."""
+    counts: dict[str, tuple[int, int]] = {}
+    for item in judged:
+        human = item.judgments.system_means()
+        for metric in item.metrics:
+            agreed, pairs = pairwise_agreement(human, metric.align_systems(item.judgments))
+            before = counts.get(metric.metric, (0, 0))
+            counts[metric.metric] = before[0] + agreed, before[1] + pairs
+    rows = [(name, agreed / pairs if pairs else None, pairs) for name, (agreed, pairs) in counts.items()]
+    rows.sort(key=lambda row: -(row[1] or 0))
+    columns = (Column("metric"), number("accuracy"), number("pairs", 0))
+    return Table(columns, tuple(rows), "Accuracy over pairs of systems, all language pairs pooled")
+
+
+def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> None:
+    from prism_mt.report.plots import Scatter, numbered, plot_bars, plot_systems
+
+    for evaluation, item in zip(evaluations, judged, strict=True):
+        judgments = item.judgments
+        plot_bars(evaluation, numbered(path, evaluation.pair, "bars"))
+        human = judgments.system_means()
+        scatters = [
+            Scatter(metric.metric, judgments.systems, human, metric.align_systems(judgments))
+            for metric in item.metrics
+        ]
+        if scatters and (human == human).any():
+            title = f"{evaluation.testset} {evaluation.pair}"
+            plot_systems(scatters, title, numbered(path, evaluation.pair, "systems"))
+
+
+_EPILOG = """examples:
+  prism metaeval mqm_en-de.jsonl --preset wmt21-mqm --metric chrf bleu --scores comet.tsv
+  prism metaeval DA-syslevel.csv --preset wmt19-sys --scores BLEU.sys.score --plot figures.pdf
+  prism metaeval sweep dev.jsonl --test test.jsonl --scores dev.tsv --test-scores test.tsv --combine chrF Prism
+  prism metaeval disagreements mqm_en-de.jsonl --metric chrf"""
+
+COMMAND = Group(
+    name="metaeval",
+    help="which metric agrees best with people, and which difference is real",
+    commands=(
+        SWEEP,
+        DISAGREEMENTS,
+        BIAS,
+        Command("presets", "list the rules of the shared tasks", PresetOptions, list_presets),
+    ),
+    default=Command("metaeval", "judge metrics against human judgments", MetaevalOptions, run, _EPILOG),
+)

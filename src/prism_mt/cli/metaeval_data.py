@@ -1,0 +1,141 @@
+"""What all commands of `prism metaeval` share: which judgments, which metrics, where the output goes."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prism_mt.cli.options import option
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+from prism_mt.metaeval.judgments import Judgments, MetricScores, add_texts
+from prism_mt.metaeval.readers import Request, read_judgments
+from prism_mt.metaeval.readers.fields import first_line
+from prism_mt.metaeval.readers.scores import read_scores
+from prism_mt.metaeval.scoring import make_metric, score_texts
+from prism_mt.metaeval.sweep import find_metric
+from prism_mt.metaeval.task import PRESETS, Task, preset
+from prism_mt.metrics.catalogue import Setting
+from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.report.table import Format, Table, render_all
+
+
+@dataclass
+class OutputOptions:
+    """Where tables and pictures go."""
+
+    format: Format = option("text for people, tsv and json for programs, latex and markdown for papers", "text")
+    output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+    plot: Path | None = option("also draw pictures; the ending (png, pdf, svg) says how", None, metavar="FILE")
+
+
+@dataclass
+class MetricOptions(OutputOptions):
+    """Which metrics are judged, and on which language pairs."""
+
+    scores: list[Path] = option(
+        "metric scores: TSV (metric, lp, system, segment, score), .seg.score and .sys.score files or folders of "
+        "them, submissions of the shared tasks, JSON",
+        [],
+        flags=("-s",),
+        metavar="FILE",
+    )
+    metric: list[str] = option("metrics to compute from the texts", [], flags=("-m",), metavar="NAME")
+    model: str = option("model of the computed metrics that need one", DEFAULT_MODEL, metavar="M")
+    offline: bool = option("never use the network, not even for hf: models", False)
+    select: list[str] = option("only these of the metrics in --scores", [], metavar="NAME")
+    lower_is_better: list[str] = option("metrics in --scores that count errors", [], metavar="NAME")
+    texts: Path | None = option("outputs and references of judgments that have none", None, metavar="FILE")
+    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
+    pairs: list[str] = option("only these language pairs, such as en-de", [], metavar="LP")
+    human_score: str | None = option("column or kind of human scores (raw, z, mqm)", None, metavar="NAME")
+    humans: bool = option("judge human translations, too", False)
+    preset: str | None = option(f"rules of a shared task: {', '.join(PRESETS)}", None, metavar="NAME")
+
+
+def task_of(options: MetricOptions, default: str = "wmt21-mqm") -> Task:
+    """The preset's task."""
+    return preset(options.preset or default)
+
+
+def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, task: Task) -> "list[Judged]":
+    """Judgments of all files with the metrics of their language pair, humans left out unless asked for."""
+    pair = options.pairs[0] if len(options.pairs) == 1 else None
+    sources = _texts(options, pair)
+    found = []
+    for path in paths:
+        for judgments in read_judgments(path, Request(pair, options.pairs, _human_score(path, options, task))):
+            if options.texts:
+                judgments = add_texts(judgments, _matching(sources, judgments, options.texts))
+            found.append(judgments if options.humans else judgments.without_humans())
+    read = [metric for path in scores for metric in read_scores(path, pair, options.pairs)]
+    read = [_turned(metric) if metric.metric in options.lower_is_better else metric for metric in read]
+    return [Judged(judgments, _metrics_of(judgments, read, options, task)) for judgments in found]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgments with the metrics that are judged by them."""
+
+    judgments: Judgments
+    metrics: list[MetricScores]
+
+
+def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -> str | None:
+    """The reference asked for, the standard one of the task, or the first of the shared tasks' usual names."""
+    if options.reference or judgments.texts is None:
+        return options.reference
+    known = judgments.texts.references
+    usual = (task.reference(judgments.testset, judgments.pair), "ref", "ref-A", "refA", "Human-A.0")
+    return next((name for name in usual if name in known), None)
+
+
+def write_tables(tables: Sequence[Table], options: OutputOptions) -> None:
+    """Print tables, or write them to a file."""
+    if options.output:
+        with write_atomically(options.output) as handle:
+            handle.write(render_all(tables, options.format))
+        return
+    width = os.get_terminal_size().columns if sys.stdout.isatty() else None
+    sys.stdout.write(render_all(tables, options.format, width))
+
+
+def _human_score(path: Path, options: MetricOptions, task: Task) -> str | None:
+    """The kind asked for; otherwise the preset's, in a table that has it."""
+    if options.human_score or task.human_score is None or path.is_dir():
+        return options.human_score
+    return task.human_score if task.human_score in first_line(path).lower().split() else None
+
+
+def _texts(options: MetricOptions, pair: str | None) -> list[Judgments]:
+    return read_judgments(options.texts, Request(pair, options.pairs)) if options.texts else []
+
+
+def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) -> Judgments:
+    found = [source for source in sources if source.pair == judgments.pair]
+    if not found:
+        raise PrismError(f"{path} has no texts of {judgments.pair}")
+    return found[0]
+
+
+def _metrics_of(
+    judgments: Judgments, read: Sequence[MetricScores], options: MetricOptions, task: Task
+) -> list[MetricScores]:
+    """Metrics from files first, then those that are computed."""
+    here = [metric for metric in read if metric.pair == judgments.pair]
+    if options.select and here:
+        here = [find_metric(here, name) for name in options.select]
+    source, _, target = judgments.pair.partition("-")
+    setting = Setting(target, source, options.model, options.offline)
+    reference = choose_reference(options, judgments, task)
+    only_judged = task.level != "systems"
+    for name in options.metric:
+        here.append(score_texts(make_metric(name, setting), judgments, reference, only_judged))
+    return here
+
+
+def _turned(metric: MetricScores) -> MetricScores:
+    """Error counts as scores of which higher ones are better."""
+    own = None if metric.system_scores is None else -metric.system_scores
+    return replace(metric, scores=-metric.scores, system_scores=own)

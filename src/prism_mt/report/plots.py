@@ -1,0 +1,127 @@
+"""Pictures of results; the ending of the file's name (png, pdf, svg) decides the format."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prism_mt.errors import MissingExtra, PrismError
+from prism_mt.metaeval.bias import Bin
+from prism_mt.metaeval.evaluate import Evaluation
+from prism_mt.metaeval.judgments import Vector
+from prism_mt.metaeval.sweep import Sweep
+from prism_mt.report.metaeval import statistic_title
+
+_ENDINGS = (".png", ".pdf", ".svg")
+_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """System scores of people and of one metric."""
+
+    metric: str
+    systems: Sequence[str]
+    human: Vector
+    scores: Vector
+
+
+def check_plot_path(path: Path) -> None:
+    """Fail before the work is done when a picture could not be written after it."""
+    if path.suffix not in _ENDINGS:
+        raise PrismError(f"{path}: a picture's name must end in {', '.join(_ENDINGS)}")
+    _pyplot()
+
+
+def plot_bars(evaluation: Evaluation, path: Path) -> None:
+    """Every metric's result as a bar with its interval; the best and those not significantly worse are darker."""
+    results = [result for result in evaluation.results if result.value == result.value][::-1]
+    figure, axes = _pyplot().subplots(figsize=(6, 0.3 * len(results) + 1.2))
+    colours = ["#1f5f8b" if evaluation.is_top(result) else "#a9c7dc" for result in results]
+    below = [result.value - result.interval.low if result.interval else 0.0 for result in results]
+    above = [result.interval.high - result.value if result.interval else 0.0 for result in results]
+    # Percentile intervals need not contain the value itself; matplotlib takes no negative lengths.
+    errors = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
+    names = [_plain(result.metric) for result in results]
+    axes.barh(names, [result.value for result in results], xerr=errors, color=colours, ecolor="#444444", capsize=2)
+    axes.set_xlabel(statistic_title(evaluation.task))
+    axes.set_title(_plain(f"{evaluation.testset} {evaluation.pair}"))
+    _save(figure, path)
+
+
+def plot_systems(scatters: Sequence[Scatter], title: str, path: Path) -> None:
+    """Human against metric scores of systems, one panel per metric."""
+    rows = -(-len(scatters) // _COLUMNS)
+    width = min(len(scatters), _COLUMNS)
+    figure, panels = _pyplot().subplots(rows, width, figsize=(4 * width, 3.4 * rows), squeeze=False)
+    for panel in panels.flat[len(scatters) :]:
+        panel.set_visible(False)
+    for panel, scatter in zip(panels.flat, scatters, strict=False):
+        panel.scatter(scatter.scores, scatter.human, s=14, color="#1f5f8b")
+        for name, x, y in zip(scatter.systems, scatter.scores, scatter.human, strict=True):
+            if x == x and y == y:
+                panel.annotate(_plain(name), (x, y), fontsize=5, xytext=(2, 2), textcoords="offset points")
+        panel.set_xlabel(_plain(scatter.metric))
+        panel.set_ylabel("people")
+    figure.suptitle(_plain(title))
+    _save(figure, path)
+
+
+def plot_sweep(found: Sweep, path: Path) -> None:
+    """Results over the weight of the first of two metrics."""
+    if len(found.metrics) != 2:
+        raise PrismError("a sweep is plotted for two metrics; look at the table for more")
+    figure, axes = _pyplot().subplots(figsize=(5, 3.5))
+    weights = [point.weights[0] for point in found.points]
+    axes.plot(weights, [point.dev for point in found.points], marker=".", label="development")
+    if any(point.test == point.test for point in found.points):
+        axes.plot(weights, [point.test for point in found.points], marker=".", label="test")
+    axes.axvline(found.best.weights[0], color="#888888", linewidth=0.8)
+    axes.set_xlabel(_plain(f"weight of {found.metrics[0]}, the rest {found.metrics[1]}"))
+    axes.set_ylabel("result")
+    axes.legend()
+    _save(figure, path)
+
+
+def plot_bins(models: Mapping[str, Sequence[Bin]], path: Path) -> None:
+    """Mean score over sentence-BLEU, one line per model."""
+    figure, axes = _pyplot().subplots(figsize=(5, 3.5))
+    for model, bins in models.items():
+        axes.plot(
+            [(found.low + found.high) / 2 for found in bins], [found.score for found in bins], ".-", label=model
+        )
+    axes.set_xlabel("sentence BLEU against the reference")
+    axes.set_ylabel("mean score")
+    axes.legend()
+    _save(figure, path)
+
+
+def numbered(path: Path, *words: str) -> Path:
+    """A path with words before its ending: results.pdf becomes results-en-de-bars.pdf."""
+    return path.with_name("-".join([path.stem, *words]) + path.suffix)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtra("a picture", "plots") from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as pyplot
+
+    return pyplot
+
+
+def _plain(text: str) -> str:
+    """Text in which matplotlib sees no mathematics."""
+    return text.replace("$", r"\$")
+
+
+def _save(figure: Any, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+    except OSError as error:
+        raise PrismError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        _pyplot().close(figure)
