@@ -2,19 +2,19 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
 from prism_mt.corpus.executor import Executor
-from prism_mt.corpus.readers import Block, Selection, read_blocks
+from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
 from prism_mt.corpus.shards import EncodeJob, encode, write_shards
 from prism_mt.corpus.stages import Finished, Job, Stage, plan, run_stage
 from prism_mt.corpus.steps.base import Context, Step
 from prism_mt.corpus.steps.catalogue import build_step
-from prism_mt.corpus.store import Chunk, remove_directory
+from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
@@ -97,14 +97,12 @@ def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
             _prepare_steps(stage, previous)
         job = Job(
             stage,
-            {place: names[id(step)] for place, step in enumerate(stage.steps)},
+            tuple(names[id(step)] for step in stage.steps),
             output,
             previous.directory if previous else None,
             selection,
         )
-        items: Iterable[Block | Chunk] = previous.chunks if previous else read_blocks(preparation.sources)
-        title = ", ".join(job.names.values()) or "read"
-        finished.append(run_stage(job, items, executor, title, len(previous.chunks) if previous else None))
+        finished.append(run_stage(job, previous, read_blocks(preparation.sources), executor))
         if previous:
             previous.store.remove_rows()
     return finished

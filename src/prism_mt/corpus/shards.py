@@ -15,7 +15,7 @@ from prism_mt.corpus.executor import Executor
 from prism_mt.corpus.hashing import fraction
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.stages import Finished
-from prism_mt.corpus.steps.decontaminate import HeldOut
+from prism_mt.corpus.steps.decontaminate import load_held_out
 from prism_mt.corpus.store import Chunk, Counts, Part, Store, save_array
 from prism_mt.errors import PrismError
 from prism_mt.progress import track
@@ -59,7 +59,7 @@ def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
         chunk.index,
         tuple(Part(source, pair, number, 0, 0) for (source, pair), number in parts.items()),
         {"pieces": _count(rows, parts)},
-        overlaps=sum(_held_out(job.heldout).overlaps(rows)),
+        overlaps=sum(load_held_out(job.heldout).overlaps(rows)),
     )
     store.mark_done(encoded)
     return encoded
@@ -91,11 +91,6 @@ def _encoder(path: str) -> Callable[[list[str]], list[list[int]]]:
     # One thread: the chunks already go to all cores.
     processor: Any = sentencepiece.SentencePieceProcessor(model_file=path, num_threads=1)
     return lambda texts: list(processor.encode(texts))
-
-
-@lru_cache(maxsize=1)
-def _held_out(paths: tuple[Path, ...]) -> HeldOut:
-    return HeldOut(paths)
 
 
 def encode(job: EncodeJob, finished: Finished, executor: Executor) -> list[Chunk]:

@@ -10,31 +10,40 @@ from typing import Any
 import numpy as np
 
 from prism_mt.corpus.executor import Executor
+from prism_mt.corpus.pairwise import PairJob, cut_segments, run_segment, save_vectors
 from prism_mt.corpus.readers import Block, Selection, parse_block
-from prism_mt.corpus.rows import Reject, Row
+from prism_mt.corpus.rows import Reject, Row, by_cell
 from prism_mt.corpus.steps.base import Cell, Filter, Ordered, Step
-from prism_mt.corpus.store import Chunk, Counts, Store, save_array
+from prism_mt.corpus.steps.margin import Margin
+from prism_mt.corpus.store import Chunk, Counts, Store, count_pairs, save_array
 from prism_mt.files import write_atomically
 from prism_mt.progress import track
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Filters that go over each chunk together, and perhaps one ordered step behind them."""
+    """Filters that go over each chunk together, and what follows them."""
 
     filters: tuple[Filter, ...] = ()
     ordered: Ordered | None = None
+    """A step that decides about the filtered rows in order."""
+    embed: Margin | None = None
+    """A step that wants the vectors of the filtered rows."""
+    pairwise: Margin | None = None
+    """A step that takes each language pair by itself; it stands alone."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps in order."""
-        return (*self.filters, self.ordered) if self.ordered else self.filters
+        """All steps that this stage completes, in order."""
+        last = self.ordered or self.pairwise
+        return (*self.filters, last) if last else self.filters
 
 
 def plan(steps: Sequence[Step]) -> list[Stage]:
     """Cut a list of steps into stages.
 
-    A step that needs the corpus starts a stage, an ordered step ends one; the first stage reads the sources.
+    A step that needs the corpus starts a stage, an ordered step ends one, a margin filter takes two: vectors, pairs.
+    The first stage reads the sources.
     """
     stages: list[Stage] = []
     filters: list[Filter] = []
@@ -45,6 +54,9 @@ def plan(steps: Sequence[Step]) -> list[Stage]:
             filters = []
         if isinstance(step, Ordered):
             stages.append(Stage(tuple(filters), step))
+            filters = []
+        elif isinstance(step, Margin):
+            stages += [Stage(tuple(filters), embed=step), Stage(pairwise=step)]
             filters = []
         elif isinstance(step, Filter):
             filters.append(step)
@@ -58,8 +70,8 @@ class Job:
     """What a worker needs besides the chunk."""
 
     stage: Stage
-    names: Mapping[int, str]
-    """The name of each step in reports, by `id` of the step's place."""
+    names: tuple[str, ...]
+    """The names of the stage's steps in reports."""
     output: Path
     previous: Path | None
     selection: Selection
@@ -75,7 +87,7 @@ def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
     rejects: list[Reject] = []
     if isinstance(item, Block):
         rows, rejects, unwanted = parse_block(item, job.selection)
-        counts["read"] = _count([], rows)
+        counts["read"] = count_pairs([], rows)
         if unwanted:
             counts["languages"] = {"others": [unwanted, 0, 0]}
     else:
@@ -84,20 +96,17 @@ def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
     for place, step in enumerate(job.stage.filters):
         before = rows
         rows = step.apply(rows)
-        counts[job.names[place]] = _count(before, rows)
+        counts[job.names[place]] = count_pairs(before, rows)
     parts = store.write(item.index, rows)
     chunk = Chunk(item.index, parts, counts, tuple(rejects))
+    # The rows are grouped in the file, and what belongs to them must be in the same order.
+    rows = [row for group in by_cell(rows).values() for row in group]
     if job.stage.ordered is not None:
-        # The rows are grouped in the file, and the keys must be in the same order.
-        rows = [row for part in parts for row in store.read_part(item.index, part)]
         save_array(store.path(item.index, "keys.npy"), job.stage.ordered.keys(rows))
+    if job.stage.embed is not None:
+        save_vectors(job.stage.embed, store, item.index, rows)
     store.mark_done(chunk)
     return chunk
-
-
-def _count(before: list[Row], after: list[Row]) -> dict[str, list[int]]:
-    old, new = Counter(row.pair for row in before), Counter(row.pair for row in after)
-    return {pair: [old[pair], new[pair], new[pair]] for pair in sorted(old | new)}
 
 
 class Finished:
@@ -126,18 +135,24 @@ class Finished:
             yield from self.store.read(chunk)
 
 
-def run_stage(
-    job: Job, items: Iterable[Block | Chunk], executor: Executor, title: str, total: int | None
-) -> Finished:
-    """Run a stage over all items, or load it when an earlier run has completed it."""
+def run_stage(job: Job, previous: Finished | None, blocks: Iterable[Block], executor: Executor) -> Finished:
+    """Run a stage over what the one before has left, or load it when an earlier run has completed it."""
     store, mark = Store(job.output), job.output / "complete.json"
     if mark.exists():
         return Finished(job.output, list(store.chunks()))
-    job.output.mkdir(parents=True, exist_ok=True)
+    if previous is None:
+        results, total = executor.map(run_chunk, job, blocks), None
+    elif job.stage.pairwise is not None:
+        segments = cut_segments(previous.chunks, job.stage.pairwise.config.max_rows)
+        job.stage.pairwise.warn_about(sorted({pair for _, pair in previous.sizes()}))
+        task = PairJob(job.stage.pairwise, job.names[0], job.output, previous.directory)
+        results, total = executor.map(run_segment, task, segments), len(segments)
+    else:
+        results, total = executor.map(run_chunk, job, previous.chunks), len(previous.chunks)
     chunks = []
-    for chunk in track(executor.map(run_chunk, job, items), title, total):
+    for chunk in track(results, ", ".join(job.names) or "read", total):
         if job.stage.ordered is not None:
-            chunk = _decide(store, chunk, job.stage.ordered, job.names[len(job.stage.filters)])
+            chunk = _decide(store, chunk, job.stage.ordered, job.names[-1])
         chunks.append(chunk)
     with write_atomically(mark) as handle:
         json.dump({"chunks": len(chunks)}, handle)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 
 Counts = dict[str, dict[str, list[int]]]
-"""Rows before and after, by step and language pair."""
+"""By step and language pair: rows before, rows kept, and rows after with repetitions."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class Chunk:
     def rows(self) -> int:
         """Rows in the file, before any ordered step decided about them."""
         return sum(part.rows for part in self.parts)
+
+
+def count_pairs(before: Iterable[Row], after: Iterable[Row]) -> dict[str, list[int]]:
+    """Rows before and after a filter, by language pair."""
+    old, new = Counter(row.pair for row in before), Counter(row.pair for row in after)
+    return {pair: [old[pair], new[pair], new[pair]] for pair in sorted(old | new)}
 
 
 class Store:
@@ -124,7 +131,7 @@ class Store:
 
     def remove_rows(self) -> None:
         """Free the disk once the next stage is complete; the reports stay."""
-        for kind in ("rows.gz", "keys.npy", "copies.npy"):
+        for kind in ("rows.gz", "keys.npy", "copies.npy", "vectors.npy", "sides.npy"):
             for path in self.directory.glob(f"*.{kind}"):
                 path.unlink()
 

@@ -5,11 +5,15 @@ from typing import Any
 
 from prism_mt.config import from_table
 from prism_mt.corpus.steps.base import Context, Step
+from prism_mt.corpus.steps.cap import Cap
 from prism_mt.corpus.steps.copies import CopyFilter
 from prism_mt.corpus.steps.decontaminate import Decontaminate
 from prism_mt.corpus.steps.deduplicate import Deduplicate
 from prism_mt.corpus.steps.language import LanguageFilter
 from prism_mt.corpus.steps.length import Length
+from prism_mt.corpus.steps.margin import Margin, MarginColumn
+from prism_mt.corpus.steps.minimum import Minimum
+from prism_mt.corpus.steps.near import NearDuplicates
 from prism_mt.corpus.steps.normalise import Normalise
 from prism_mt.corpus.steps.sample import Sample
 from prism_mt.corpus.steps.script import ScriptFilter
@@ -23,8 +27,13 @@ KINDS: dict[str, type[Step]] = {
         ScriptFilter,
         LanguageFilter,
         CopyFilter,
+        Margin,
+        MarginColumn,
         Deduplicate,
+        NearDuplicates,
         Decontaminate,
+        Minimum,
+        Cap,
         Sample,
     )
 }

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,8 @@ class Decontaminate(Filter):
 
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows that share no sentence with the held-out files."""
-        return [row for row, held in zip(rows, self.held_out.overlaps(rows), strict=True) if not held]
-
-    @cached_property
-    def held_out(self) -> "HeldOut":
-        """The held-out sentences, read when first needed."""
-        return HeldOut(self.context.heldout)
+        overlaps = load_held_out(self.context.heldout).overlaps(rows)
+        return [row for row, held in zip(rows, overlaps, strict=True) if not held]
 
 
 class HeldOut:
@@ -46,6 +42,12 @@ class HeldOut:
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         found: list[bool] = (self._keys[places] == keys).any(axis=1).tolist()
         return found
+
+
+@lru_cache(maxsize=1)
+def load_held_out(paths: tuple[Path, ...]) -> HeldOut:
+    """The sentences of these files, read once in each process."""
+    return HeldOut(paths)
 
 
 def _cached(cache: dict[str, int], text: str) -> int:

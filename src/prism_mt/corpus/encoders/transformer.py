@@ -1,0 +1,100 @@
+"""Encoders in the folder layout of sentence-transformers, read with transformers alone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism_mt.corpus.encoders import Vectors, unit_length
+from prism_mt.errors import MissingExtra, PrismError
+
+_BATCH = 64
+_POOLINGS = ("mean_tokens", "cls_token", "max_tokens")
+
+
+class SentenceTransformer:
+    """A Transformer, a pooling of its last layer, and any dense layers behind it."""
+
+    languages: frozenset[str] | None = None
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError:
+            raise MissingExtra("the encoder sentence-transformers", "hf") from None
+        try:
+            modules = json.loads((folder / "modules.json").read_text("utf-8"))
+            kinds = [(module["type"].rsplit(".", 1)[-1], folder / module["path"]) for module in modules]
+            if kinds[0][0] != "Transformer" or kinds[1][0] != "Pooling":
+                raise ValueError("its first modules are not Transformer and Pooling")
+            self._tokenizer = AutoTokenizer.from_pretrained(str(kinds[0][1]), local_files_only=True)
+            self._model: Any = AutoModel.from_pretrained(str(kinds[0][1]), local_files_only=True).eval()
+            self._pooling = _read_pooling(kinds[1][1])
+            self._dense = [_read_dense(path) for kind, path in kinds[2:] if kind == "Dense"]
+            self._limit = _read_limit(kinds[0][1])
+            odd = {kind for kind, _ in kinds[2:]} - {"Dense", "Normalize"}
+            if odd:
+                raise ValueError(f"it has modules that are not supported: {', '.join(sorted(odd))}")
+        except (OSError, KeyError, IndexError, ValueError) as error:
+            raise PrismError(f"{folder} is not a usable sentence-transformers folder: {error}") from error
+
+    def encode(self, texts: list[str]) -> Vectors:
+        """One vector per text; batches of similar length waste the least."""
+        import torch
+
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        found: dict[int, Any] = {}
+        with torch.inference_mode():
+            for start in range(0, len(order), _BATCH):
+                places = order[start : start + _BATCH]
+                vectors = self._forward([texts[place] for place in places])
+                found |= dict(zip(places, vectors.numpy(), strict=True))
+        return unit_length(np.stack([found[place] for place in range(len(texts))]))
+
+    def _forward(self, texts: list[str]) -> Any:
+        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._limit, return_tensors="pt")
+        states = self._model(**inputs).last_hidden_state
+        mask = inputs["attention_mask"].unsqueeze(-1)
+        if self._pooling == "cls_token":
+            pooled = states[:, 0]
+        elif self._pooling == "max_tokens":
+            pooled = states.masked_fill(mask == 0, float("-inf")).amax(dim=1)
+        else:
+            pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+        for weight, bias, activation in self._dense:
+            pooled = activation(pooled @ weight.T + bias)
+        return pooled
+
+
+def _read_pooling(folder: Path) -> str:
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    chosen = [name for name in _POOLINGS if settings.get(f"pooling_mode_{name}")]
+    if len(chosen) != 1:
+        raise ValueError("its pooling is not one of mean, cls and max")
+    return chosen[0]
+
+
+def _read_dense(folder: Path) -> tuple[Any, Any, Any]:
+    import torch
+    from safetensors.torch import load_file
+
+    settings = json.loads((folder / "config.json").read_text("utf-8"))
+    activations = {"Tanh": torch.tanh, "Identity": lambda tensor: tensor, "ReLU": torch.relu}
+    name = settings["activation_function"].rsplit(".", 1)[-1]
+    if name not in activations:
+        raise ValueError(f"its dense layer has the unknown activation {name}")
+    path = folder / "model.safetensors"
+    if path.exists():
+        weights = load_file(path)
+    else:
+        weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
+    bias = weights.get("linear.bias", torch.zeros(len(weights["linear.weight"])))
+    return weights["linear.weight"], bias, activations[name]
+
+
+def _read_limit(folder: Path) -> int:
+    """The longest input in pieces; what is longer is cut, as the encoder was trained."""
+    path = folder / "sentence_bert_config.json"
+    settings = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return int(settings.get("max_seq_length") or 512)

@@ -1,0 +1,127 @@
+"""The margin filter: is a sentence clearly closer to its translation than to its other neighbours?"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mt.corpus.encoders import EncoderName, Vectors, load_encoder
+from prism_mt.corpus.rows import Row
+from prism_mt.corpus.steps.base import Filter, Step
+from prism_mt.errors import MissingExtra
+
+
+class Margin(Step):
+    """Drops rows with a small margin, and notes the margin of the others.
+
+    The sentences of a chunk are embedded first; then each language pair is taken by itself, in segments of limited
+    size, and neighbours are searched among the other language's sentences of the segment. Pairs with a language that
+    the encoder does not know pass as they are.
+    """
+
+    kind = "margin"
+
+    @dataclass(frozen=True)
+    class Config:
+        """Settings of the step."""
+
+        encoder: EncoderName = "use"
+        model: str = ""
+        """Folder with the encoder's weights, relative to `root`; `use` brings its own."""
+        threshold: float = 1.04
+        thresholds: dict[str, float] = field(default_factory=dict)
+        """Other thresholds for some groups, such as 1.05 for mined bitext."""
+        neighbours: int = 4
+        max_rows: int = 100_000
+        """Rows of a pair that are searched together; more need more memory and time."""
+
+    config: Config
+
+    def embed(self, rows: Sequence[Row]) -> tuple[Vectors, npt.NDArray[np.int32]]:
+        """Vectors of the different sentences, and the places of the two sides of each row; -1 when unknown."""
+        encoder = load_encoder(self.config.encoder, self._folder())
+        known = encoder.languages
+        places: dict[str, int] = {}
+        sides = np.full((len(rows), 2), -1, dtype=np.int32)
+        for number, row in enumerate(rows):
+            if known is None or (row.lang1 in known and row.lang2 in known):
+                for side, text in enumerate((row.text1, row.text2)):
+                    sides[number, side] = places.setdefault(text, len(places))
+        return encoder.encode(list(places)) if places else np.zeros((0, 1), dtype=np.float32), sides
+
+    def warn_about(self, pairs: Iterable[str]) -> None:
+        """Say which pairs pass without a margin."""
+        known = load_encoder(self.config.encoder, self._folder()).languages
+        passed = [pair for pair in pairs if known is not None and not known.issuperset(pair.split("-"))]
+        if passed:
+            logging.getLogger("prism_mt").warning(
+                "the encoder %s does not know a language of %s: these pairs pass the margin filter as they are",
+                self.config.encoder,
+                ", ".join(passed),
+            )
+
+    def _folder(self) -> str:
+        return str(self.context.root / self.config.model) if self.config.model else ""
+
+    def apply(self, rows: list[Row], vectors1: Vectors, vectors2: Vectors) -> list[Row]:
+        """Rows of one language pair with a margin that is large enough; the vectors belong to their two sides."""
+        margins = margin_scores(vectors1, vectors2, self.config.neighbours)
+        kept = []
+        for row, margin in zip(rows, margins.tolist(), strict=True):
+            threshold = self.config.thresholds.get(self.context.groups[row.source], self.config.threshold)
+            if margin >= threshold:
+                kept.append(row._replace(margin=round(margin, 6)))
+        return kept
+
+
+class MarginColumn(Filter):
+    """Drops rows whose precomputed margin is too small; rows of sources without a margin column stay."""
+
+    kind = "margin-column"
+
+    @dataclass(frozen=True)
+    class Config:
+        """Settings of the step."""
+
+        threshold: float = 1.04
+
+    config: Config
+
+    def apply(self, rows: list[Row]) -> list[Row]:
+        """Rows with a large margin, or none."""
+        return [row for row in rows if row.margin is None or row.margin >= self.config.threshold]
+
+
+def margin_scores(vectors1: Vectors, vectors2: Vectors, neighbours: int) -> npt.NDArray[np.float64]:
+    """cos(x, y) / (half the mean cosine of x and its k neighbours among all y, plus half that of y among all x).
+
+    Rows are pairs; equal vectors on one side are one candidate, so that a sentence in many pairs counts once.
+    """
+    index1, index2 = _distinct(vectors1), _distinct(vectors2)
+    cosine = np.einsum("ij,ij->i", vectors1, vectors2).astype(np.float64)
+    near1 = _mean_cosine(vectors1[index1[0]], vectors2[index2[0]], neighbours)[index1[1]]
+    near2 = _mean_cosine(vectors2[index2[0]], vectors1[index1[0]], neighbours)[index2[1]]
+    scores: npt.NDArray[np.float64] = cosine / np.maximum((near1 + near2) / 2, 1e-9)
+    return scores
+
+
+def _distinct(vectors: Vectors) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """First places of the different vectors, and for every vector which of them it is."""
+    rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))
+    _, first, inverse = np.unique(rows.reshape(-1), return_index=True, return_inverse=True)
+    return first, inverse
+
+
+def _mean_cosine(queries: Vectors, candidates: Vectors, neighbours: int) -> npt.NDArray[np.float64]:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtra("the margin filter", "encoders") from None
+    index = faiss.IndexFlatIP(candidates.shape[1])
+    index.add(candidates)
+    cosines, _ = index.search(queries, min(neighbours, len(candidates)))
+    means: npt.NDArray[np.float64] = cosines.astype(np.float64).mean(axis=1)
+    return means
