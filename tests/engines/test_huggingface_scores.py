@@ -8,6 +8,7 @@ from hf_models import FAMILIES, LANGUAGES, Family, cached, ids
 
 from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.factory import EngineName, EngineOptions, open_engine
+from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.pairs import PairEncoder, Text
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
@@ -84,3 +85,21 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
     assert (wanted.labels[0] in tags) == TAGGED[family]
     assert len(counted) == len(result.tokens[0].pieces)
     assert result.score == pytest.approx(np.mean(counted), abs=1e-4)
+
+
+def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
+    folder, _, _ = cached("marian")
+    model = open_model(str(folder))
+    engine = open_engine(model, EngineOptions(device="cpu"))
+    with pytest.raises(PrismError, match="from en to en, but it translates from de into en only"):
+        PrismMetric("ref", model, engine, "en")
+    with pytest.raises(PrismError, match="from en to de"):
+        PrismMetric("src", model, engine, "de", "en")
+
+
+def test_a_model_that_tags_the_source_needs_its_language() -> None:
+    folder, _, _ = cached("m2m100")
+    model = open_model(str(folder))
+    engine = open_engine(model, EngineOptions(device="cpu"))
+    with pytest.raises(PrismError, match="needs the language of the source: give --src-lang"):
+        PrismMetric("src", model, engine, "fr")

@@ -77,6 +77,7 @@ class PrismMetric:
         self._direction = self.options.direction or ("both" if side == "ref" else "forward")
         if side == "src":
             self._check_source_language()
+        self._check_translates()
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Segment by segment; equal texts are scored once, and every text is read only once."""
@@ -130,6 +131,23 @@ class PrismMetric:
                 if not backward
                 else "scoring the source given the output needs the language of the source: give --src-lang"
             )
+
+    def _check_translates(self) -> None:
+        """A model of one pair of languages cannot score in other directions."""
+        spec, ours, other = self._model.spec, self._language, self._other_language
+        ways: dict[Direction, list[tuple[str | None, str | None]]] = {
+            "forward": [(other, ours)],
+            "backward": [(ours, other)],
+            "both": [(other, ours), (ours, other)],
+        }
+        for given, scored in ways[self._direction]:
+            reads = not spec.source_languages or given is None or given in spec.source_languages
+            writes = not spec.target_languages or scored in spec.target_languages
+            if not (reads and writes):
+                raise PrismError(
+                    f"{self.name} asks the model {spec.name} to go from {given} to {scored}, but it translates from "
+                    f"{', '.join(spec.source_languages)} into {', '.join(spec.target_languages)} only"
+                )
 
     def _decodings(self, segment: Segment) -> list[list[_Decoding]]:
         """For every reference (or the one source) the forced decodings that make its score."""

@@ -74,14 +74,14 @@ def read(path: Path) -> Model:
 def _vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
     model = (folder / SENTENCEPIECE).read_bytes()
     pieces = [read_dictionary(folder / name) for name in (SOURCE_DICTIONARY, TARGET_DICTIONARY)]
-    source = Vocabulary(model, pieces[0], Conventions().unknown)
+    source = Vocabulary(model, pieces[0], Conventions().unknown, words=True)
     try:
         usable = bool(model) and source.processor.get_piece_size() > 0
     except PrismError:
         usable = False
     if not usable:
         raise PrismError(f"{folder / SENTENCEPIECE} is damaged: it is not a SentencePiece model")
-    return source, source if pieces[0] == pieces[1] else Vocabulary(model, pieces[1], Conventions().unknown)
+    return source, source if pieces[0] == pieces[1] else Vocabulary(model, pieces[1], Conventions().unknown, words=True)
 
 
 def _checkpoint(

@@ -104,7 +104,7 @@ class ModelDirectory:
         dictionary = f"dictionary{side}.json"
         if dictionary in self.files:
             pieces = tuple(json.loads(self._verified(dictionary).read_bytes()))
-        return Vocabulary(model, pieces, self.spec.conventions.unknown)
+        return Vocabulary(model, pieces, self.spec.conventions.unknown, words=self.spec.origin == "fairseq")
 
     def _check_sizes(self) -> None:
         """A missing or cut-off file is found before anything heavy starts."""

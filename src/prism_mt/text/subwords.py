@@ -17,6 +17,8 @@ class Vocabulary:
     pieces: tuple[str, ...] | None = None
     """Piece by id. None when the ids are SentencePiece's own."""
     unknown: int = 3
+    words: bool = False
+    """Whether the dictionary is one of words, as fairseq's: white space inside a piece then separates words."""
 
     @cached_property
     def processor(self) -> Any:
@@ -42,8 +44,9 @@ class Vocabulary:
         if self.pieces is None:
             return list(self.processor.encode(text))
         pieces = self.processor.encode(text, out_type=str)
-        # A dictionary is a file of words: white space inside a piece separates words there.
-        return [self.ids.get(piece, self.unknown) for piece in " ".join(pieces).split()]
+        if self.words:
+            pieces = " ".join(pieces).split()
+        return [self.ids.get(piece, self.unknown) for piece in pieces]
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of pieces; control symbols and tags must have been taken off."""
