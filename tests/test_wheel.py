@@ -1,0 +1,52 @@
+"""The built wheel, alone in an empty environment, scores a pair."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from made import make_model
+
+from prism_mt.models.store import write_model
+
+_ROOT = Path(__file__).parents[1]
+
+
+def run(*words: object, **options: object) -> str:
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, **options)  # type: ignore[call-overload]
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, _ROOT)
+    [made] = folder.glob("*.whl")
+    return made
+
+
+def test_assets_are_in_the_wheel(wheel: Path) -> None:
+    source = _ROOT / "src"
+    assets = {
+        str(path.relative_to(source)) for path in (source / "prism_mt" / "assets").rglob("*") if path.is_file()
+    }
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    assert assets | {"prism_mt/text/languages.tsv", "prism_mt/py.typed"} <= packed
+
+
+def test_it_scores_without_torch(wheel: Path, tmp_path: Path) -> None:
+    model = write_model(make_model(), tmp_path / "model").folder
+    for name in ("cand", "ref"):
+        (tmp_path / name).write_text("Hello world!\n")
+    run(sys.executable, "-m", "venv", tmp_path / "env")
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "-c", _ROOT / "constraints.txt", wheel)
+    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    assert "prism-mt==" in installed
+    assert "torch==" not in installed
+    prism = tmp_path / "env" / "bin" / "prism"
+    words = (prism, "score", "--cand", "cand", "--ref", "ref", "--lang", "en", "--model", model, "--segments")
+    out = run(*words, cwd=tmp_path, env={"PRISM_CACHE": str(tmp_path / "cache"), "PATH": ""})
+    assert float(out) < 0.0
