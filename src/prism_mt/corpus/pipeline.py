@@ -64,8 +64,6 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
         for chunk in stage.chunks:
             report.add(chunk.counts, chunk.rejects)
     config, last = preparation.config, finished[-1]
-    if not any(chunk.rows for chunk in last.chunks):
-        raise PrismError("no rows are left: look at the limits of the steps and at the languages")
     job = EncodeJob(
         last.directory,
         preparation.work / "encoded",
@@ -103,6 +101,9 @@ def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
             selection,
         )
         finished.append(run_stage(job, previous, read_blocks(preparation.sources), executor))
+        if not finished[-1].sizes():
+            step = job.names[-1] if job.names else "read"
+            raise PrismError(f"no rows are left after the step {step}: look at its limits and at the languages")
         if previous:
             previous.store.remove_rows()
     return finished

@@ -1,13 +1,19 @@
 """What every step kept and dropped, per language pair: a table for people and a TSV file."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prism_mt.corpus.rows import Reject
 from prism_mt.corpus.store import Counts
 from prism_mt.files import write_atomically
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 _MOST_PAIRS = 40
+_FILE_WIDTH = 200
 
 
 class Report:
@@ -53,7 +59,8 @@ class Report:
         from rich.console import Console
         from rich.table import Table
 
-        console = Console()
+        # A file or a pipe has no width of its own.
+        console = Console() if sys.stdout.isatty() else Console(width=_FILE_WIDTH)
         totals = Table(title="Rows by step")
         for column in ("step", "before", "kept", "dropped", "dropped %", "after"):
             totals.add_column(column, justify="left" if column == "step" else "right")
@@ -66,8 +73,9 @@ class Report:
         if self.rejects:
             console.print(f"{len(self.rejects):,} lines were rejected; they are listed in rejects.tsv")
 
-    def _pair_table(self, table: "Table") -> "Table":  # type: ignore[name-defined]  # noqa: F821
-        filters = [step for step in self.counts if step not in ("read", "languages", "validation", "training")]
+    def _pair_table(self, table: "Table") -> "Table":
+        # A step that dropped nothing needs no column.
+        filters = [step for step, before, kept, _ in self.totals() if before > kept and step != "languages"]
         for column in ("pair", "read", *filters, "validation", "training"):
             table.add_column(column, justify="left" if column == "pair" else "right")
         read = self.counts.get("read", {})

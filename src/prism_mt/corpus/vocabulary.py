@@ -55,7 +55,9 @@ def train_sentencepiece(sentences: Iterator[str], path: Path, recipe: Recipe) ->
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise PrismError(f"SentencePiece could not be trained with {recipe.size} pieces: {error}") from error
+        # Its messages start with a place in its source code and a condition.
+        reason = str(error).rsplit("] ", 1)[-1].strip()
+        raise PrismError(f"SentencePiece could not be trained with {recipe.size} pieces: {reason}") from error
     with write_atomically(path, "wb") as handle:
         handle.write(model.getvalue())
 

@@ -1,5 +1,6 @@
 """Drawing an exact number of rows from each cell, at random but always the same ones."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,4 +74,7 @@ def spread(total: int, weights: dict[Cell, float], limits: dict[Cell, float]) ->
             shares[cell] = limits[cell]
             left -= limits[cell]
             del open_cells[cell]
-    return {cell: round(shares.get(cell, 0.0)) for cell in weights}
+    # Rounding the running sum keeps the total.
+    ends = list(itertools.accumulate(shares.get(cell, 0.0) for cell in weights))
+    starts = [0.0, *ends[:-1]]
+    return {cell: round(end) - round(start) for cell, start, end in zip(weights, starts, ends, strict=True)}

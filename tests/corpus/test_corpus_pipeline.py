@@ -1,0 +1,299 @@
+"""The whole preparation on a corpus made up here: results, resumption, determinism and mistakes."""
+
+import errno
+import filecmp
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism_mt.cli.main import main
+from prism_mt.config import load_toml
+from prism_mt.corpus.config import CorpusConfig
+from prism_mt.corpus.executor import Executor, Processes, Serial
+from prism_mt.corpus.pipeline import open_preparation, prepare
+from prism_mt.corpus.report import Report
+from prism_mt.training.shards import ShardDataset
+
+CONFIG = """
+languages = ["de", "en", "fr"]
+heldout = ["test.tsv"]
+seed = 7
+
+[[source]]
+path = "multi.jsonl"
+
+[[source]]
+path = "pairs.tsv"
+group = "web"
+
+[[step]]
+kind = "normalise"
+
+[[step]]
+kind = "length"
+
+[[step]]
+kind = "deduplicate"
+
+[[step]]
+kind = "decontaminate"
+
+[[step]]
+kind = "copies"
+pieces = 400
+sentences = 1000
+
+[[step]]
+kind = "minimum"
+pair = 5
+
+[[step]]
+kind = "sample"
+total = 900
+temperature = 2.0
+max_repeat = 2.0
+
+[vocabulary]
+size = 380
+sentences = 2000
+
+[shards]
+max_pieces = 60
+valid = 5
+valid_share = 0.02
+"""
+
+SUBJECTS = {
+    "en": ["the dog", "the old man", "a teacher", "my sister", "the green bird", "our neighbour"],
+    "de": ["der Hund", "der alte Mann", "ein Lehrer", "meine Schwester", "der grüne Vogel", "unser Nachbar"],
+    "fr": ["le chien", "le vieil homme", "un professeur", "ma sœur", "l'oiseau vert", "notre voisin"],
+}
+VERBS = {
+    "en": ["sees", "has found", "never forgets", "will buy", "wants to paint", "has lost"],
+    "de": ["sieht", "fand gestern", "vergisst nie", "kauft bald", "malt gern", "verlor"],
+    "fr": ["voit", "a trouvé", "n'oublie jamais", "achètera", "veut peindre", "a perdu"],
+}
+OBJECTS = {
+    "en": ["bread", "a house", "the sea", "ten letters", "this garden", "that song", "snow", "money"],
+    "de": ["Brot", "ein Haus", "das Meer", "zehn Briefe", "diesen Garten", "jenes Lied", "Schnee", "Geld"],
+    "fr": ["du pain", "une maison", "la mer", "dix lettres", "ce jardin", "cette chanson", "la neige", "l'argent"],
+}
+
+
+def sentence(language: str, number: int) -> str:
+    words = (SUBJECTS[language][number % 6], VERBS[language][number // 6 % 6], OBJECTS[language][number // 36 % 8])
+    return " ".join(words) + "."
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    multi = [{code: sentence(code, number) for code in ("en", "de", "fr")} for number in range(250)]
+    (tmp_path / "multi.jsonl").write_text("".join(json.dumps(row) + "\n" for row in multi), "utf-8")
+    pairs = [f"en\tde\t{sentence('en', number)}\t{sentence('de', number)}" for number in range(200, 288)]
+    pairs += ["en\tde\tonly three", "de\ten\t\tempty", "de\ten\tcopied words stay here\tcopied words stay here"]
+    (tmp_path / "pairs.tsv").write_text("\n".join(pairs) + "\n", "utf-8")
+    (tmp_path / "test.tsv").write_text(f"en\tde\t{sentence('en', 3).upper()}\tx\n", "utf-8")
+    (tmp_path / "config.toml").write_text(CONFIG, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several chunks from little text."""
+    monkeypatch.setattr(
+        "prism_mt.corpus.readers._BLOCK_BYTES", {"tsv": 2000, "jsonl": 2000, "moses": 2000, "tmx": 2000}
+    )
+
+
+def run(corpus: Path, output: Path, executor: Executor | None = None, config: str = "config.toml") -> Report:
+    loaded = load_toml(corpus / config, CorpusConfig)
+    return prepare(open_preparation(loaded, corpus, output, config), executor or Serial())
+
+
+def same_files(first: Path, second: Path) -> bool:
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    return filecmp.cmpfiles(first, second, names, shallow=False) == (names, [], [])
+
+
+def test_counts_rejects_and_shards(corpus: Path) -> None:
+    report = run(corpus, corpus / "out")
+    totals = {step: numbers for step, *numbers in report.totals()}
+    assert totals["read"] == [0, 750 + 89, 750 + 89]
+    assert totals["normalise"] == [839, 839, 839]
+    assert totals["deduplicate"] == [839, 789, 789]  # 50 pairs are in both sources
+    assert totals["decontaminate"] == [789, 787, 787]  # sentence 3 in de-en and en-fr; de-fr does not have it
+    assert totals["copies"][0] - totals["copies"][1] >= 1
+    assert totals["sample"][2] == 900
+    assert (corpus / "out" / "rejects.tsv").read_text("utf-8").splitlines() == [
+        "file\tline\treason",
+        "pairs.tsv\t89\t3 columns instead of 4",
+        "pairs.tsv\t90\tempty de side",
+    ]
+    lines = (corpus / "out" / "report.tsv").read_text("utf-8").splitlines()
+    assert lines[0].split("\t") == ["step", "pair", "before", "kept", "dropped", "after"]
+    assert "deduplicate\tde-en\t339\t289\t50\t289" in lines
+    assert not (corpus / "out" / "work").exists()
+    train, valid = (ShardDataset(corpus / "out", part) for part in ("train", "valid"))
+    assert len(train) == totals["training"][2]
+    assert 0 < len(valid) == totals["validation"][2]
+
+
+def test_validation_sentences_are_in_no_training_row(corpus: Path) -> None:
+    run(corpus, corpus / "out")
+    sides: dict[str, set[bytes]] = {"train": set(), "valid": set()}
+    for part, found in sides.items():
+        data = ShardDataset(corpus / "out", part)  # type: ignore[arg-type]
+        for number in range(len(data)):
+            found.update(np.asarray(side, dtype=np.uint16).tobytes() for side in data.pair(number))
+    # Of each validation row at least one sentence was set aside, so not all of them can be in training rows.
+    data = ShardDataset(corpus / "out", "valid")
+    for number in range(len(data)):
+        pair = [np.asarray(side, dtype=np.uint16).tobytes() for side in data.pair(number)]
+        assert not sides["train"].issuperset(pair)
+
+
+def test_processes_give_the_same_files_as_one_process(corpus: Path) -> None:
+    run(corpus, corpus / "one")
+    run(corpus, corpus / "two", Processes(2))
+    assert same_files(corpus / "one", corpus / "two")
+
+
+def test_another_seed_gives_another_sample(corpus: Path) -> None:
+    run(corpus, corpus / "one")
+    (corpus / "other.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
+    run(corpus, corpus / "two", config="other.toml")
+    assert not same_files(corpus / "one", corpus / "two")
+
+
+class Interrupted(Exception):
+    pass
+
+
+class StopsAfter:
+    """Works like `Serial` and fails after some tasks, wherever that is."""
+
+    def __init__(self, tasks: int) -> None:
+        self.left = tasks
+
+    def map(self, function: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            if not self.left:
+                raise Interrupted
+            self.left -= 1
+            yield function(shared, item)
+
+
+def test_interrupted_anywhere_and_resumed_gives_the_same_files(corpus: Path) -> None:
+    run(corpus, corpus / "whole")
+    for tasks in (3, 20, 45, 60):
+        output = corpus / f"after-{tasks}"
+        with pytest.raises(Interrupted):
+            run(corpus, output, StopsAfter(tasks))
+        run(corpus, output)
+        assert same_files(corpus / "whole", output)
+
+
+def test_a_killed_process_is_resumed(corpus: Path) -> None:
+    command = [sys.executable, "-m", "prism_mt", "corpus", "prepare", str(corpus / "config.toml")]
+    command += ["--root", str(corpus), "--workers", "1", "--output"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run([*command, str(corpus / "whole")], check=True, capture_output=True, env=environment)
+    process = subprocess.Popen([*command, str(corpus / "killed")], stdout=subprocess.DEVNULL, env=environment)
+    try:
+        while not list((corpus / "killed").glob("work/stage-*/*.done.json")):
+            assert process.poll() is None
+            time.sleep(0.01)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (corpus / "killed" / "meta.json").exists()
+    subprocess.run([*command, str(corpus / "killed")], check=True, capture_output=True, env=environment)
+    assert same_files(corpus / "whole", corpus / "killed")
+
+
+def test_unfinished_work_of_another_configuration_is_not_touched(corpus: Path) -> None:
+    with pytest.raises(Interrupted):
+        run(corpus, corpus / "out", StopsAfter(3))
+    (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
+    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
+    arguments += ["--output", str(corpus / "out")]
+    assert main(arguments) == 2
+    assert main([*arguments, "--restart"]) == 0
+
+
+def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> str:
+    (corpus / "config.toml").write_text(config, "utf-8")
+    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
+    assert main([*arguments, "--output", str(corpus / "out")]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    return message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"de", "en", "fr"', '"de", "en", "qqx"', "unknown language 'qqx'"),
+        ('"de", "en", "fr"', '"deu", "en", "fr"', "write the language deu as de"),
+        ("seed = 7", "seeds = 7", "unknown key seeds"),
+        ("total = 900", "totals = 900", "step 7 (sample): unknown key totals"),
+        ('kind = "length"', 'kind = "lenght"', "unknown kind of step 'lenght'"),
+        ('heldout = ["test.tsv"]', 'heldout = ["multi.jsonl"]', "both a source and held out"),
+        ('heldout = ["test.tsv"]', 'heldout = ["none.tsv"]', "no file matches"),
+        ("size = 380", "size = 38000", "could not be trained with 38000 pieces"),
+        (
+            'languages = ["de", "en", "fr"]',
+            'languages = ["nl", "it"]',
+            "no rows are left after the step deduplicate",
+        ),
+    ],
+)
+def test_mistakes_end_in_one_sentence(
+    corpus: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
+) -> None:
+    assert message in failure(corpus, capsys, CONFIG.replace(old, new))
+
+
+def test_training_rows_that_are_held_out_are_an_error(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = CONFIG.replace('[[step]]\nkind = "decontaminate"\n', "")
+    message = failure(corpus, capsys, config)
+    assert "rows have a sentence of the held-out files (test.tsv)" in message
+    assert not (corpus / "out" / "meta.json").exists()
+
+
+def test_a_full_disk_is_one_sentence(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def fsync(descriptor: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 10:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fsync)
+        assert "No space left on device" in failure(corpus, capsys, CONFIG)
+    # With room again the run goes on.
+    run(corpus, corpus / "out")
+    run(corpus, corpus / "whole")
+    assert same_files(corpus / "whole", corpus / "out")
+
+
+def test_the_table_is_printed(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
+    assert main([*arguments, "--output", str(corpus / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "near" not in printed
+    assert all(word in printed for word in ("deduplicate", "de-en", "2 lines were rejected"))
