@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import SystemScores
-from prism_mt.metrics.catalogue import Setting, entry, make_metric
+from prism_mt.metrics.catalogue import ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models import catalogue
@@ -23,20 +23,19 @@ Texts = Sequence[str]
 class LoadedModel:
     """A model in an engine, ready to score; made by `load_model`."""
 
-    def __init__(self, name: str, engine: EngineOptions, offline: bool) -> None:
-        self._name, self._options, self._offline = name, engine, offline
-        self._base = Setting("", None, name, offline, engine)
-        self._base.engine  # noqa: B018  loads it now, so that mistakes show here
+    def __init__(self, model: ModelInUse) -> None:
+        self.model = model
+        model.engine  # noqa: B018  loads it now, so that mistakes show here
 
     @property
     def languages(self) -> list[str]:
         """Codes of the languages that the model can score."""
-        return sorted(self._base.model.spec.languages)
+        return sorted(self.model.directory.spec.languages)
 
     @property
     def digest(self) -> str:
         """The model's identity, as in signatures."""
-        return self._base.model.digest
+        return self.model.directory.digest
 
     def score(
         self,
@@ -51,10 +50,7 @@ class LoadedModel:
     ) -> Any:
         """Like `prism_mt.score`, without loading the model again."""
         name = metric or ("prism-ref" if ref is not None else "prism-src")
-        setting = Setting(lang, src_lang, self._name, self._offline, self._options, PrismOptions(**options))
-        # Already opened and loaded: put in place of what would be opened lazily.
-        setting.__dict__.update(model=self._base.model, engine=self._base.engine)
-        return _score(name, setting, cand, ref, src)
+        return _score(name, Setting(lang, src_lang, self.model, PrismOptions(**options)), cand, ref, src)
 
 
 def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: Any) -> LoadedModel:
@@ -63,7 +59,7 @@ def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: An
     `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`; further
     arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget).
     """
-    return LoadedModel(name, EngineOptions(**engine), offline)
+    return LoadedModel(ModelInUse(name, offline, EngineOptions(**engine)))
 
 
 def score(
@@ -88,7 +84,8 @@ def score(
     engine = EngineOptions(**{key: value for key, value in options.items() if key in names})
     prism = PrismOptions(**{key: value for key, value in options.items() if key not in names})
     name = metric or ("prism-ref" if ref is not None else "prism-src")
-    return _score(name, Setting(lang, src_lang, model, offline, engine, prism), cand, ref, src)
+    setting = Setting(lang, src_lang, ModelInUse(model, offline, engine), prism)
+    return _score(name, setting, cand, ref, src)
 
 
 def _score(
@@ -126,11 +123,11 @@ class Prism:
         self.lang = lang
         self.temperature = temperature
         self._model = load_model(str(model_dir), engine=engine, temperature=temperature)
-        self._model._base.model_language(lang)
+        self._model.model.language(lang)
 
     def identifier(self) -> dict[str, Any]:
         """Version, model and options; `log_base` is e, which the original tool wrongly gave as 2."""
-        spec = self._model._base.model.spec
+        spec = self._model.model.directory.spec
         known = catalogue.by_digest(f"md5:{spec.origin_digest}")
         return {
             "version": "0.1",

@@ -1,5 +1,6 @@
 """`prism score`: how good are these translations?"""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric, SegmentScore
-from prism_mt.metrics.catalogue import METRICS, Setting, entry, make_metric
+from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import Direction, PrismOptions
@@ -65,18 +66,21 @@ class ScoreOptions(InputOptions):
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
     batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
     offline: bool = option("never use the network, not even for hf: models", False)
+    debug: bool = option("say what is being done", False)
 
 
 def run(options: ScoreOptions) -> None:
     """Score, and write the report."""
+    if options.debug:
+        logging.getLogger("prism_mt").setLevel(logging.DEBUG)
     names = _metric_names(options)
-    setting_options = _engine_options(options), _prism_options(options)
+    model, prism = _model(options), _prism_options(options)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
     inputs = open_inputs(options)
     _check_sides(names, inputs.text)
     code = _language_code(names, inputs)
-    setting = Setting(code, inputs.source_language, options.model, options.offline, *setting_options)
+    setting = Setting(code, inputs.source_language, model, prism)
     metrics = [make_metric(name, setting) for name in names or _default_metrics(inputs.text)]
     report = ScoreReport(options.segments, options.tokens)
     with counter("scoring", inputs.count * len(inputs.text.systems) * len(metrics)) as advance:
@@ -137,8 +141,8 @@ def _is_surface(name: str) -> bool:
     return not name.startswith("prism")
 
 
-def _engine_options(options: ScoreOptions) -> EngineOptions:
-    return EngineOptions(
+def _model(options: ScoreOptions) -> ModelInUse:
+    engine = EngineOptions(
         options.engine,
         options.quantization,
         options.device,
@@ -146,6 +150,7 @@ def _engine_options(options: ScoreOptions) -> EngineOptions:
         options.temperature,
         options.batch_tokens,
     )
+    return ModelInUse(options.model, options.offline, engine)
 
 
 def _prism_options(options: ScoreOptions) -> PrismOptions:

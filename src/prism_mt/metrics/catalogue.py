@@ -16,29 +16,36 @@ from prism_mt.text.languages import resolve
 
 
 @dataclass
-class Setting:
-    """What metrics are built from. The model is opened, and loaded, only when a metric asks for it."""
+class ModelInUse:
+    """A model by name, opened and loaded only when a metric asks for it, and then once."""
 
-    language: str
-    source_language: str | None = None
-    model_name: str = DEFAULT_MODEL
+    name: str = DEFAULT_MODEL
     offline: bool = False
-    engine_options: EngineOptions = field(default_factory=EngineOptions)
-    prism: PrismOptions = field(default_factory=PrismOptions)
+    options: EngineOptions = field(default_factory=EngineOptions)
 
     @cached_property
-    def model(self) -> ModelDirectory:
+    def directory(self) -> ModelDirectory:
         """The model's directory; its weights are not read yet."""
-        return open_model(self.model_name, self.offline)
+        return open_model(self.name, self.offline)
 
     @cached_property
     def engine(self) -> Engine:
         """The model, ready to score."""
-        return open_engine(self.model, self.engine_options)
+        return open_engine(self.directory, self.options)
 
-    def model_language(self, language: str) -> str:
+    def language(self, name: str) -> str:
         """The language as the model calls it; an error that lists all of them when it has none such."""
-        return resolve(language, self.model.spec.languages)
+        return resolve(name, self.directory.spec.languages)
+
+
+@dataclass
+class Setting:
+    """What metrics are built from."""
+
+    language: str
+    source_language: str | None = None
+    model: ModelInUse = field(default_factory=ModelInUse)
+    prism: PrismOptions = field(default_factory=PrismOptions)
 
 
 @dataclass(frozen=True)
@@ -52,15 +59,11 @@ class Entry:
 
 def _prism(side: Side) -> Callable[[Setting], Metric]:
     def make(setting: Setting) -> Metric:
-        source = setting.model_language(setting.source_language) if setting.source_language else None
+        model = setting.model
+        language = model.language(setting.language)
+        source = model.language(setting.source_language) if setting.source_language else None
         return PrismMetric(
-            side,
-            setting.model,
-            setting.engine,
-            setting.model_language(setting.language),
-            source,
-            setting.prism,
-            setting.engine_options.budget,
+            side, model.directory, model.engine, language, source, setting.prism, model.options.budget
         )
 
     return make
