@@ -127,7 +127,7 @@ def test_get_resumes_and_converts(capsys: Any, cache: Path, server: _Server, kno
     partial = cache / "models" / "made.tar.partial"
     assert partial.stat().st_size == 1000
     server.limit = None
-    code, out, err = run(capsys, "get", "made", "--address", known)
+    code, _, err = run(capsys, "get", "made", "--address", known)
     assert code == 0, err
     assert server.ranges == [None, "bytes=1000-"]
     assert ModelDirectory(cache / "models" / "made").spec.name == "made"
