@@ -1,8 +1,24 @@
 import io
 import random
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+
+from prism_mt.text.subwords import Vocabulary
+from prism_mt.training.config import (
+    Batches,
+    Checkpoints,
+    Denoising,
+    Limits,
+    Log,
+    Optimiser,
+    Schedule,
+    Shape,
+    TrainConfig,
+    Validation,
+)
+from prism_mt.training.shards import Part, ShardWriter
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +40,50 @@ def sentencepiece() -> bytes:
         minloglevel=2,
     )
     return model.getvalue()
+
+
+@pytest.fixture(scope="session")
+def toy_data(sentencepiece: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """German is English spelled backwards; English comes with itself, and with some single sentences."""
+    draw = random.Random(2)
+    processor: Any = Vocabulary(sentencepiece).processor
+    words = ["".join(draw.choice("abcdefghij") for _ in range(draw.randint(2, 4))) for _ in range(30)]
+    folder = tmp_path_factory.mktemp("toy-data")
+    with ShardWriter(folder, sentencepiece, ["de", "en"], shard_tokens=1500) as writer:
+        for part, count in (("train", 120), ("valid", 12)):
+            for _ in range(count):
+                text = " ".join(draw.choices(words, k=draw.randint(1, 6)))
+                english, german = processor.encode(text), processor.encode(text[::-1])
+                writer.add(cast(Part, part), "de", "en", german, english)
+                writer.add(cast(Part, part), "en", "en", english, english)
+                writer.add(cast(Part, part), "en", "en", [], english)
+    return folder
+
+
+@pytest.fixture
+def toy_config(toy_data: Path, tmp_path: Path) -> TrainConfig:
+    """A run of seconds."""
+    return TrainConfig(
+        name="toy",
+        data=toy_data,
+        output=tmp_path / "run",
+        threads=1,
+        device="cpu",
+        architecture=Shape(
+            width=16,
+            encoder_layers=1,
+            decoder_layers=1,
+            encoder_heads=2,
+            decoder_heads=2,
+            encoder_feed_forward=32,
+            decoder_feed_forward=32,
+        ),
+        optimiser=Optimiser(learning_rate=1e-2),
+        schedule=Schedule("constant", warmup=5),
+        batches=Batches(tokens=300, buffer=200, max_length=60),
+        denoising=Denoising(share=0.25),
+        limits=Limits(steps=12),
+        validation=Validation(every=4, rows=5),
+        checkpoints=Checkpoints(every=5),
+        log=Log(every=3, seconds=0.0),
+    )

@@ -71,7 +71,8 @@ class Trainer:
         self.progress = Progress()
         self.out_of_time = False
         """Whether the minutes, and not a signal, stopped the run."""
-        self._stop = False
+        self._signalled = False
+        self._deadline = float("inf")
         if resume:
             self._resume()
         elif world.first:
@@ -98,18 +99,15 @@ class Trainer:
     def run(self) -> bool:
         """Train to the end; False when a signal or the minutes stopped it before."""
         config, world = self.config, self.world
-        started = saved = time.monotonic()
+        saved = time.monotonic()
+        self._deadline = saved + config.limits.minutes * 60 if config.limits.minutes else float("inf")
         recorder = self._recorder() if world.first else None
         line = ProgressLine(config.log.seconds, config.limits.steps)
         self.objective.train()
         batches = self.stream.batches(self.progress.position)
         with self._signals():
             while not self._finished():
-                elapsed = (time.monotonic() - started) / 60
-                late = world.first and 0 < config.limits.minutes <= elapsed
-                stop = self._step(
-                    list(islice(batches, self._batches_per_step)), recorder, line, late or self._stop
-                )
+                stop = self._step(list(islice(batches, self._batches_per_step)), recorder, line)
                 regular = self._due(config.checkpoints.every)
                 if self._due(config.validation.every):
                     self._validate(recorder)
@@ -143,17 +141,17 @@ class Trainer:
             or 0 < limits.patience <= progress.worse
         )
 
-    def _step(
-        self, planned: list[tuple[Plan, Position]], recorder: Recorder | None, line: ProgressLine, stop: bool
-    ) -> bool:
-        """One update from the batches of all processes; returns whether any process wants to stop."""
+    def _step(self, planned: list[tuple[Plan, Position]], recorder: Recorder | None, line: ProgressLine) -> bool:
+        """One update from the batches of all processes; returns whether any process has to stop."""
         config, world, progress = self.config, self.world, self.progress
         progress.step += 1
         rate = learning_rate(config.schedule, config.optimiser.learning_rate, progress.step, config.limits.steps)
         tokens = sum(plan.predicted for plan, _ in planned)
         likelihood = self.gradients([plan for plan, _ in planned][world.rank :: world.size], tokens)
         norm = self._update(rate)
-        likelihood, stops = world.sums([likelihood, float(stop)])
+        self.out_of_time = time.monotonic() >= self._deadline
+        # Signals and clocks differ between processes, but all must stop after the same step.
+        likelihood, stops = world.sums([likelihood, float(self._signalled or self.out_of_time)])
         progress.position = planned[-1][1]
         progress.tokens += tokens
         progress.window_loss += likelihood
@@ -276,7 +274,7 @@ class Trainer:
         before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
         def stop(number: int, _: FrameType | None) -> None:
-            self._stop = True
+            self._signalled = True
             signal.signal(number, before[signal.Signals(number)])
 
         for number in before:
