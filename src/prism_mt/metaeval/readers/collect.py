@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, Matrix, MetricScores, Preferences, Texts, Vector
 
 # Means of the same numbers added in another order must stay equal: people's ties matter.
@@ -73,7 +74,14 @@ class Collector:
         )
 
     def metric(self, name: str) -> MetricScores:
-        """Everything that was collected, as the scores of a metric."""
+        """Everything that was collected, as the scores of a metric, which scores every output once."""
+        twice = [key for key, values in self._scores.items() if len(values) > 1]
+        if twice:
+            row, column = twice[0]
+            place = f"segment {list(self._segments)[column]} of {list(self._systems)[row]}"
+            raise PrismError(f"{name} ({self.pair}) has two scores for {place}: keep one of them")
+        if any(len(values) > 1 for values in self._system_scores.values()):
+            raise PrismError(f"{name} ({self.pair}) has two scores for a system: keep one of them")
         systems, segments = tuple(self._systems), tuple(self._segments)
         return MetricScores(name, self.pair, systems, segments, self._matrix(), self._vector())
 

@@ -59,9 +59,11 @@ def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
 def _read_submission(path: Path) -> list[MetricScores]:
     """Lines of a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
 
-    Whether a file is about segments or systems is in its name (`.seg.`, `-seglevel`, `.sys.`).
+    Whether a file is about segments or systems is in its name (`.seg.`, `-seglevel`, `.sys.`). Test sets and
+    references other than those of a metric's first line make metrics of their own, with these in their names.
     """
-    collectors: dict[tuple[str, str], Collector] = {}
+    collectors: dict[tuple[str, str, tuple[str, ...]], Collector] = {}
+    main: dict[str, tuple[str, ...]] = {}
     about_segments = "seg" in path.name
     for where, line in numbered_lines(path):
         values = line.split("\t") if "\t" in line else line.split()
@@ -70,13 +72,18 @@ def _read_submission(path: Path) -> list[MetricScores]:
         if place is None or len(after) < (4 if about_segments else 3):
             raise PrismError(f"{where}: expected METRIC LP TESTSET SYSTEM {'SID ' * about_segments}SCORE")
         metric, languages = values[0], values[place]
-        collector = collectors.setdefault((metric, languages), Collector("", languages))
+        setting = tuple(after[: -3 if about_segments else -2])
+        main.setdefault(metric, setting)
+        collector = collectors.setdefault((metric, languages, setting), Collector("", languages))
         value = number(after[-1], where)
         if about_segments:
             collector.score(after[-3], after[-2], value)
         else:
             collector.system_score(after[-2], value)
-    return [collector.metric(metric) for (metric, _), collector in collectors.items()]
+    return [
+        collector.metric(metric if setting == main[metric] else " ".join((metric, *setting)))
+        for (metric, _, setting), collector in collectors.items()
+    ]
 
 
 def _read_json(path: Path, pair: str) -> list[MetricScores]:
