@@ -18,7 +18,7 @@ import pytest
 from prism_mt.cli.main import main
 from prism_mt.config import load_toml
 from prism_mt.corpus.config import CorpusConfig
-from prism_mt.corpus.executor import Executor, Processes, Serial
+from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
 from prism_mt.corpus.pipeline import open_preparation, prepare
 from prism_mt.corpus.report import Report
 from prism_mt.training.shards import ShardDataset
@@ -166,6 +166,25 @@ def test_processes_give_the_same_files_as_one_process(corpus: Path) -> None:
     run(corpus, corpus / "one")
     run(corpus, corpus / "two", Processes(2))
     assert same_files(corpus / "one", corpus / "two")
+
+
+def test_a_ray_cluster_gives_the_same_files_as_one_process(corpus: Path) -> None:
+    ray = pytest.importorskip("ray", reason="needs the extra ray")
+    run(corpus, corpus / "one")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        run(corpus, corpus / "two", Ray("auto"))
+    finally:
+        ray.shutdown()
+    assert same_files(corpus / "one", corpus / "two")
+
+
+def test_ray_that_is_not_installed_is_one_sentence(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--ray", "auto"]) == 2
+    assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
 
 
 def test_another_seed_gives_another_sample(corpus: Path) -> None:

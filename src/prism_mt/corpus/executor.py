@@ -73,7 +73,7 @@ class Ray:
         self._ray = ray
         if not ray.is_initialized():
             try:
-                ray.init(address=None if address == "local" else address, log_to_driver=False)
+                ray.init(address=address, log_to_driver=False)
             except (ConnectionError, ValueError) as error:
                 raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
         self._in_flight = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))

@@ -38,15 +38,18 @@ class NearDuplicates(Ordered):
         self._seen = HashSet()
 
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
-        """One hash per band."""
+        """One hash per band; the smallest hashes of a pair are the smaller ones of its two sides."""
+        texts = {text: place for place, text in enumerate(dict.fromkeys(t for row in rows for t in row[4:6]))}
         size = self.config.bands * self.config.band_size
         # Odd factors make different permutations of the 64-bit numbers; they must never change.
         factors = np.array([hash64(f"factor {i}") | 1 for i in range(size)], dtype=np.uint64)
-        keys = np.empty((len(rows), self.config.bands), dtype=np.uint64)
-        for place, row in enumerate(rows):
-            signature = _minimums(f"{_letters(row.text1)}\n{_letters(row.text2)}", factors)
-            for band, values in enumerate(signature.reshape(self.config.bands, -1)):
-                keys[place, band] = hash64(f"{row.pair} {band} {values.tobytes().hex()}")
+        minimums = np.array([_minimums(text, factors) for text in texts], dtype=np.uint64).reshape(-1, size)
+        sides = np.array([[texts[row.text1], texts[row.text2]] for row in rows], dtype=np.int64).reshape(-1, 2)
+        signatures = np.minimum(minimums[sides[:, 0]], minimums[sides[:, 1]])
+        pairs = np.array([hash64(row.pair) for row in rows], dtype=np.uint64)
+        keys = pairs[:, None] ^ np.arange(self.config.bands, dtype=np.uint64)
+        for values in np.moveaxis(signatures.reshape(len(rows), self.config.bands, -1), 2, 0):
+            keys = _mix(keys, values)
         return keys
 
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
@@ -71,12 +74,18 @@ def _letters(text: str) -> str:
 
 def _minimums(text: str, factors: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """For each factor the smallest of the multiplied hashes of the text's character 5-grams."""
-    codes = np.frombuffer(text.ljust(_SHINGLE).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    letters = _letters(text).ljust(_SHINGLE)
+    codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
     count = len(codes) - _SHINGLE + 1
     shingles = np.zeros(count, dtype=np.uint64)
     for offset in range(_SHINGLE):
-        shingles = (shingles ^ codes[offset : offset + count]) * np.uint64(0x9E3779B97F4A7C15)
-        # Multiplication only carries upwards: without this the low bits would never mix.
-        shingles ^= shingles >> np.uint64(29)
-    minimums: npt.NDArray[np.uint64] = (shingles[:, None] * factors[None, :]).min(axis=0)
+        shingles = _mix(shingles, codes[offset : offset + count])
+    minimums: npt.NDArray[np.uint64] = (np.unique(shingles)[:, None] * factors[None, :]).min(axis=0)
     return minimums
+
+
+def _mix(hashes: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Hashes that also depend on the values; numbers wrap around at 64 bits."""
+    mixed = (hashes ^ values) * np.uint64(0x9E3779B97F4A7C15)
+    # Multiplication only carries upwards: without this the low bits would never mix.
+    return mixed ^ (mixed >> np.uint64(29))

@@ -1,5 +1,6 @@
 """Unicode and white-space normalisation."""
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Literal
@@ -8,8 +9,8 @@ from prism_mt.corpus.rows import Row, oriented
 from prism_mt.corpus.steps.base import Filter
 
 # Zero-width space, byte-order mark, soft hyphen, object replacement: invisible, and noise to a subword model.
-_INVISIBLE = dict.fromkeys((0x200B, 0xFEFF, 0x00AD, 0xFFFC))
-_CONTROL = dict.fromkeys((*range(32), *range(127, 160)), " ")
+_INVISIBLE = re.compile("[\u200b\ufeff\u00ad\ufffc]+")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 
 
 class Normalise(Filter):
@@ -25,13 +26,18 @@ class Normalise(Filter):
 
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows with normalised texts."""
+        # The sides of a multi-parallel row come back in many pairs of the same chunk.
+        clean: dict[str, str] = {}
         kept = []
         for row in rows:
-            text1, text2 = self._clean(row.text1), self._clean(row.text2)
+            for text in (row.text1, row.text2):
+                if text not in clean:
+                    clean[text] = self._clean(text)
+            text1, text2 = clean[row.text1], clean[row.text2]
             if text1 and text2:
                 kept.append(oriented(row.source, row.line, (row.lang1, text1), (row.lang2, text2), row.margin))
         return kept
 
     def _clean(self, text: str) -> str:
         text = unicodedata.normalize(self.config.form, text)
-        return " ".join(text.translate(_CONTROL).translate(_INVISIBLE).split())
+        return " ".join(_CONTROL.sub(" ", _INVISIBLE.sub("", text)).split())
