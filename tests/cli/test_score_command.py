@@ -76,6 +76,8 @@ def test_every_way_in_gives_the_same_scores(capsys: Any, texts: Path, model: str
     for name in ("t.tsv", "t.tsv.gz", "t.jsonl"):
         found = results(capsys, model, "--input", name, "--fields", *keys)
         assert [r["segments"] for r in found] == [r["segments"] for r in wanted]
+    found = results(capsys, model, "--input", "t.jsonl")  # the keys say what is what
+    assert [r["segments"] for r in found] == [r["segments"] for r in wanted]
     for name in ("cand", "ref"):
         with gzip.open(f"{name}.gz", "wt", encoding="utf-8") as handle:
             handle.write(Path(f"{name}.txt").read_text(encoding="utf-8"))
@@ -196,6 +198,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
         ((*BASE, "--model", "hf:facebook/m2m100_418M", "--offline"), "facebook/m2m100_418M"),
         (("--cand", "long.txt", "--ref", "ref.txt"), "long.txt, line 2 has"),
         (("--input", "t.tsv"), "say what the columns"),
+        (("--input", "t.jsonl"), "t.jsonl, line 1 is not a JSON object"),
         (("--input", "t.tsv", "--fields", "src", "nonsense"), "'nonsense' is not a field"),
         (("--input", "t.tsv", "--fields", "src", "ref"), "no output to score"),
         (("--input", "t.tsv", "--fields", "src", "ref", "cand"), "t.tsv, line 1"),
@@ -211,6 +214,7 @@ def test_mistakes_end_in_one_sentence(
     Path("latin1.txt").write_bytes(b"abc\nd\xe9f\nx\n")
     Path("long.txt").write_text("a\n" + "b " * 100 + "\nc\n")
     Path("t.tsv").write_text("a\tb\n")
+    Path("t.jsonl").write_text("[1]\n")
     Path("dir").mkdir()
     defaults = [word for pair in (("--lang", "en"), ("--model", model)) if pair[0] not in words for word in pair]
     code, out, err = run(capsys, *words, *defaults)

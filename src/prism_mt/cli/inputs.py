@@ -1,5 +1,6 @@
 """The texts that a command works on: systems, references and source, from files, a table, or a test set."""
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -107,9 +108,9 @@ def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
     jsonl = options.input_format == "jsonl" or (
         options.input_format == "auto" and suffixes[-1:] in ([".jsonl"], [".ndjson"])
     )
-    if not options.fields and not jsonl:
+    fields = [_field(word) for word in options.fields or (_keys(path) if jsonl and path != "-" else ())]
+    if not fields:
         raise PrismError("say what the columns of the table are, such as: --fields src ref cand")
-    fields = [_field(word) for word in options.fields or ("ref", "cand")]
     if jsonl:
         opened = open_jsonl(path, [name for _, name in fields])
         roles = {name: role for role, name in fields}
@@ -119,6 +120,18 @@ def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
         (role, name, lines)
         for (role, name), (_, lines) in zip([f for f in fields if f[0] != "-"], opened, strict=True)
     ]
+
+
+def _keys(path: str) -> list[str]:
+    """Which of our roles the first object of a JSONL file has as keys."""
+    first = next(iter(open_lines(path)), "")
+    try:
+        record = json.loads(first)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise PrismError(f"{path}, line 1 is not a JSON object")
+    return [role for role in _ROLES if role in record]
 
 
 def _field(word: str) -> tuple[str, str]:
