@@ -310,6 +310,14 @@ def test_a_full_disk_is_one_sentence(
     assert same_files(corpus / "whole", corpus / "out")
 
 
+def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["corpus", "steps"]) == 0
+    printed = capsys.readouterr().out
+    assert "copies: Drops a pair when too many distinct 3-grams" in printed
+    assert "    max_4grams (default 0.4)" in printed
+    assert "    total (needed)" in printed
+
+
 def test_the_table_is_printed(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
     assert main([*arguments, "--output", str(corpus / "out")]) == 0

@@ -1,5 +1,6 @@
 """`prism corpus`: prepare bitext for training."""
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,25 @@ def prepare_corpus(options: PrepareOptions) -> None:
     print(f"The shards are in {output}; train on them with `prism train`.")
 
 
+@dataclass
+class StepsOptions:
+    """Options of `prism corpus steps`."""
+
+
+def list_steps(options: StepsOptions) -> None:
+    """Print the kinds of steps with their settings and defaults, as they are written in a configuration."""
+    from dataclasses import MISSING, fields
+
+    from prism_mt.corpus.steps.catalogue import KINDS
+
+    for kind, step in KINDS.items():
+        print(f"{kind}: {(step.__doc__ or '').split(chr(10), 1)[0]}")
+        for field in fields(step.Config):
+            made = field.default_factory() if field.default_factory is not MISSING else field.default
+            default = "needed" if made is MISSING else f"default {json.dumps(made)}"
+            print(f"    {field.name} ({default})")
+
+
 COMMAND = Group(
     "corpus",
     "Prepare bitext for training.",
@@ -55,5 +75,6 @@ COMMAND = Group(
             prepare_corpus,
             epilog="A run that was interrupted goes on where it stopped when the same command is given again.",
         ),
+        Command("steps", "list the kinds of steps and their settings", StepsOptions, list_steps),
     ),
 )
