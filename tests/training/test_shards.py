@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from prism_mt.errors import PrismError
-from prism_mt.training.shards import ShardDataset, ShardWriter, read_meta
+from prism_mt.training.shards import ShardDataset, ShardWriter, read_meta, read_vocabulary
 
 ROWS = [
     ("de", "en", [10, 11, 12], [13, 14]),
@@ -88,3 +88,15 @@ def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text('{"version": 2}')
     with pytest.raises(PrismError, match="version 2"):
         read_meta(tmp_path)
+
+
+def test_subwords_that_are_not_those_of_the_shards(tmp_path: Path, sentencepiece: bytes) -> None:
+    write(tmp_path, sentencepiece)
+    assert len(read_vocabulary(tmp_path)) == 60
+    text = (tmp_path / "meta.json").read_text()
+    (tmp_path / "meta.json").write_text(text.replace("60", "61"))
+    with pytest.raises(PrismError, match="has 60 pieces, but the shards beside it were made with 61"):
+        read_vocabulary(tmp_path)
+    (tmp_path / "spm.model").unlink()
+    with pytest.raises(PrismError, match=r"cannot read .*spm.model"):
+        read_vocabulary(tmp_path)

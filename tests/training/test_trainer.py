@@ -191,3 +191,12 @@ def test_the_seed_decides_the_first_weights(toy_config: TrainConfig, tmp_path: P
     assert isinstance(one.objective.model, Transformer)
     assert same_weights(one, again)
     assert not same_weights(one, other)
+
+
+def test_a_gradient_that_is_no_number_ends_the_run(toy_config: TrainConfig) -> None:
+    trainer = Trainer(toy_config, ALONE)
+    with torch.no_grad():
+        next(trainer.objective.parameters())[5] = float("nan")
+    with pytest.raises(PrismError, match="gradient of step 1 is not a number"):
+        trainer.run()
+    assert not trainer.checkpoints.steps()

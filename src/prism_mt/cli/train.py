@@ -1,6 +1,7 @@
 """`prism train`: train a translation or a language model on prepared shards."""
 
 import dataclasses
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,9 @@ def train(options: TrainOptions) -> int:
     from prism_mt.training.config import load_config
 
     config = _override(load_config(options.config), options)
+    # Threads that wait for each other by spinning for long bring training to a standstill when other programs
+    # want the cores too. OpenMP reads this when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         import torch  # noqa: F401
     except ImportError as error:

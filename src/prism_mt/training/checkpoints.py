@@ -88,8 +88,12 @@ class CheckpointFolder:
 
 
 def _save(path: Path, content: Any) -> None:
-    with write_atomically(path, "wb") as handle:
-        torch.save(content, handle)
+    try:
+        with write_atomically(path, "wb") as handle:
+            torch.save(content, handle)
+    except RuntimeError as error:
+        # torch's writer hides a full disk behind one of its own.
+        raise PrismError(f"cannot write {path}: is the disk full?") from error
 
 
 def _load(path: Path) -> Any:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from prism_mt.models.model import Model
 from prism_mt.models.spec import Conventions, ModelSpec
 from prism_mt.models.store import write_model
-from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.config import TrainConfig
-from prism_mt.training.shards import Meta, language_tags, read_meta
+from prism_mt.training.shards import Meta, language_tags, read_meta, read_vocabulary
 
 
 def export_model(config: TrainConfig) -> Path:
@@ -28,7 +27,7 @@ def export_model(config: TrainConfig) -> Path:
             made = f"the checkpoint at step {steps[0]}"
     weights: dict[str, NDArray[np.float32]] = {name: tensor.float().numpy() for name, tensor in tensors.items()}
     meta = read_meta(config.data)
-    vocabulary = Vocabulary((config.data / "spm.model").read_bytes())
+    vocabulary = read_vocabulary(config.data)
     tags = language_tags(vocabulary, meta.languages, str(config.data))
     spec = ModelSpec(
         config.architecture.architecture(meta.vocabulary),

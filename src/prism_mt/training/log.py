@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prism_mt.errors import MissingExtra
+from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.files import write_atomically
 
 TRAIN_COLUMNS = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "tokens_per_second")
@@ -19,7 +19,8 @@ class CsvLog:
 
     def __init__(self, path: Path, columns: tuple[str, ...], after: int) -> None:
         self.path, self.columns = path, columns
-        rows = [row for row in _read(path) if int(row[0]) <= after]
+        # A kill may have cut the last row.
+        rows = [row for row in _read(path) if len(row) == len(columns) and int(row[0]) <= after]
         with write_atomically(path) as handle:
             writer = csv.writer(handle, lineterminator="\n")
             writer.writerow(columns)
@@ -27,15 +28,17 @@ class CsvLog:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Append one row; numbers keep all their digits, so that two runs can be compared exactly."""
-        with open(self.path, "a", encoding="utf-8", newline="") as handle:
-            csv.writer(handle, lineterminator="\n").writerow([row[column] for column in self.columns])
+        try:
+            with open(self.path, "a", encoding="utf-8", newline="") as handle:
+                csv.writer(handle, lineterminator="\n").writerow([row[column] for column in self.columns])
+        except OSError as error:
+            raise PrismError(f"cannot write {self.path}: {error.strerror}") from error
 
 
 def _read(path: Path) -> list[list[str]]:
     if not path.exists():
         return []
     with open(path, encoding="utf-8", newline="") as handle:
-        # A kill may have cut the last line.
         return [row for row in csv.reader(handle) if row and row[0].isdigit()]
 
 

@@ -166,6 +166,21 @@ def read_meta(folder: Path) -> Meta:
         raise PrismError(f"{path} is damaged: {error}") from error
 
 
+def read_vocabulary(folder: Path) -> Vocabulary:
+    """The subwords of a data directory."""
+    path = folder / "spm.model"
+    try:
+        vocabulary = Vocabulary(path.read_bytes())
+    except OSError as error:
+        raise PrismError(f"cannot read {path}: {error.strerror}") from error
+    expected = read_meta(folder).vocabulary
+    if len(vocabulary) != expected:
+        raise PrismError(
+            f"{path} has {len(vocabulary)} pieces, but the shards beside it were made with {expected}"
+        )
+    return vocabulary
+
+
 class ShardDataset:
     """All rows of the training or the validation part, as if they were one list."""
 

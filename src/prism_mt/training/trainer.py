@@ -25,7 +25,7 @@ from prism_mt.training.log import ProgressLine, Recorder, say
 from prism_mt.training.objectives import Objective
 from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.schedules import learning_rate
-from prism_mt.training.shards import ShardDataset
+from prism_mt.training.shards import ShardDataset, read_vocabulary
 from prism_mt.training.stream import ExampleStream, Plan, Position
 from prism_mt.training.validation import ALL, validate, validation_plans
 
@@ -53,7 +53,7 @@ class Trainer:
         if config.threads:
             torch.set_num_threads(config.threads)
         data = ShardDataset(config.data)
-        vocabulary = Vocabulary((config.data / "spm.model").read_bytes())
+        vocabulary = read_vocabulary(config.data)
         language_model = config.kind == "language-model"
         # A language model has no source: sorted as if it were the target, batches are tight.
         share = 1.0 if language_model else config.denoising.share
@@ -200,6 +200,12 @@ class Trainer:
         self.scaler.unscale_(self.optimiser)
         clip = self.config.optimiser.clip
         norm = nn.utils.clip_grad_norm_(self.objective.parameters(), clip if clip > 0 else float("inf"))
+        # Half precision overflows now and then, and the scaler leaves such a step out.
+        if not torch.isfinite(norm) and not self.scaler.is_enabled():
+            raise PrismError(
+                f"the gradient of step {self.progress.step:,} is not a number: go on from the last checkpoint "
+                "with a lower optimiser.learning_rate"
+            )
         self.scaler.step(self.optimiser)
         self.scaler.update()
         return float(norm)
