@@ -45,6 +45,8 @@ def permutation_test(
     difference of a draw counts as a large one.
     """
     known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
+    if not known.any():
+        return Permutation(float("nan"), float("nan"))
     human, a, b = (np.where(known, scores, np.nan) for scores in (human, a, b))
     a, b = _standardise(a), _standardise(b)
     observed = statistic(human, a) - statistic(human, b)
