@@ -68,10 +68,10 @@ def stem(path: Path) -> str:
 
 
 def pair_of(path: Path, given: str | None) -> str:
-    """The language pair of a file that does not say it in its lines: the given one, or the one in its name."""
+    """The language pair of a file that does not say it in its lines: the one in its name, or else the given one."""
+    found: list[str] = sorted(set(_PAIR.findall(path.name)))
+    if len(found) == 1:
+        return found[0]
     if given:
         return given
-    found: list[str] = sorted(set(_PAIR.findall(path.name)))
-    if len(found) != 1:
-        raise PrismError(f"{path}: which language pair? Name it with --pairs, such as --pairs en-de")
-    return found[0]
+    raise PrismError(f"{path}: which language pair? Name it with --pairs, such as --pairs en-de")

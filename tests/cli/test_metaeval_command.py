@@ -1,0 +1,151 @@
+"""`prism metaeval` end to end on small files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prism_mt.cli.main import main
+
+RNG = np.random.default_rng(0)
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "here", "there", "quickly", "slowly"]
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    """Five systems that keep ever more words of the reference; people count the words that are right."""
+    path = tmp_path / "made_xx-en.jsonl"
+    with path.open("w", encoding="utf-8") as handle:
+        for segment in range(1, 31):
+            reference = [str(word) for word in RNG.choice(WORDS, 8)]
+            outputs, scores = {"ref-A": " ".join(reference)}, {"ref-A": 0.0}
+            for place, system in enumerate("ABCDE"):
+                keep = RNG.random(8) < 0.3 + 0.15 * place
+                output = [word if kept else "wrong" for word, kept in zip(reference, keep, strict=True)]
+                outputs[system] = " ".join(output)
+                scores[system] = float(keep.sum() - 8)
+            record = {"sid": segment, "src": "quelle", "sys": outputs, "scores": scores}
+            handle.write(json.dumps(record) + "\n")
+    return path
+
+
+@pytest.fixture
+def noise(tmp_path: Path) -> Path:
+    path = tmp_path / "noise.tsv"
+    with path.open("w", encoding="utf-8") as handle:
+        handle.write("metric\tlp\tsystem\tsegment\tscore\n")
+        for system in "ABCDE":
+            for segment in range(1, 31):
+                handle.write(f"noise\txx-en\t{system}\t{segment}\t{RNG.random()}\n")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert main(["metaeval", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+def test_table_of_computed_and_given_metrics(
+    capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path
+) -> None:
+    text = run(capsys, judgments, "--metric", "chrf", "--scores", noise, "--draws", 50)
+    assert "made_xx-en xx-en: 5 systems, 30 segments, 150 outputs" in text
+    table = json.loads(run(capsys, judgments, "-m", "chrf", "-s", noise, "--draws", 50, "--format", "json"))[0]
+    first, second = table["rows"]
+    assert (first["metric"], second["metric"]) == ("chrf", "noise")
+    assert first["tau-b"] > 0.8
+    assert second["p"] < 0.05
+    assert table["bold"] == [{"row": 0, "column": "tau-b"}]
+
+
+def test_levels_statistics_and_tests_can_be_changed(
+    capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path
+) -> None:
+    words = (judgments, "-m", "chrf", "-s", noise, "--format", "tsv", "--draws", 30)
+    assert "Pearson\tp\trank" in run(capsys, *words, "--preset", "wmt19-sys")
+    assert "soft-accuracy" in run(capsys, *words, "--preset", "wmt24-sys")
+    assert "Pearson in segments\tlow\thigh" in run(
+        capsys, *words, "--statistic", "pearson", "--over", "segments", "--test", "intervals"
+    )
+    assert ": 4 systems" in run(capsys, *words, "--preset", "wmt19-sys", "--top", 4)
+    assert ": 6 systems" in run(capsys, *words[:3], "--humans", "--preset", "wmt19-sys")
+
+
+def test_several_pairs_have_an_overview_and_pooled_accuracy(
+    capsys: pytest.CaptureFixture[str], judgments: Path
+) -> None:
+    other = judgments.with_name("made_yy-en.jsonl")
+    other.write_bytes(judgments.read_bytes())
+    text = run(capsys, judgments, other, "-m", "chrf", "bleu", "--preset", "wmt19-sys", "--format", "markdown")
+    assert "all language pairs" in text
+    assert "all language pairs pooled" in text
+
+
+def test_pictures_and_output_file(tmp_path: Path, judgments: Path, noise: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot, output = tmp_path / "figure.svg", tmp_path / "table.tex"
+    arguments = [judgments, "-s", noise, "--draws", 20, "--plot", plot, "--format", "latex", "-o", output]
+    assert main(["metaeval", *map(str, arguments)]) == 0
+    assert output.read_text(encoding="utf-8").startswith("\\begin{table}")
+    assert (tmp_path / "figure-xx-en-bars.svg").exists()
+    assert (tmp_path / "figure-xx-en-systems.svg").exists()
+
+
+def test_sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path, judgments: Path, noise: Path) -> None:
+    words = ("sweep", judgments, "-m", "chrf", "-s", noise, "--test", judgments, "--test-scores", noise)
+    text = run(capsys, *words, "--steps", 2, "--standardise", "--format", "tsv")
+    assert text.splitlines()[1] == "noise\tchrf\tdevelopment\ttest"
+    assert len(text.splitlines()) == 5
+    pytest.importorskip("matplotlib")
+    run(capsys, *words, "--steps", 2, "--plot", tmp_path / "sweep.png")
+    assert (tmp_path / "sweep.png").exists()
+
+
+def test_disagreements(capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path) -> None:
+    text = run(capsys, "disagreements", judgments, "-s", noise, "-m", "chrf", "-n", 3, "--format", "json")
+    higher, lower = json.loads(text)
+    assert len(higher["rows"]) == len(lower["rows"]) == 3
+    assert higher["rows"][0]["people"] > higher["rows"][0]["noise"]
+    assert lower["rows"][0]["people"] < lower["rows"][0]["noise"]
+    assert higher["rows"][0]["reference"]
+
+
+def test_bias_of_given_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "model.tsv"
+    path.write_text(
+        "reference\thypothesis\tkind\tscore\na b c d\ta b c d\tcopy\t-0.3\na b c d\te f\thuman\t-2\n",
+        encoding="utf-8",
+    )
+    summary, bins = json.loads(run(capsys, "bias", path, "--format", "json"))
+    assert summary["rows"][0] == {"": "H(copy|r0)", "model": -0.3}
+    assert len(bins["rows"]) == 10
+
+
+def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "wmt21-mqm" in run(capsys, "presets")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing.tsv"], "cannot read missing.tsv"),
+        (["{judgments}"], "there is no metric to judge"),
+        (["{judgments}", "-m", "nosuch"], "no metric 'nosuch'"),
+        (["{judgments}", "-m", "chrf", "--preset", "nosuch"], "unknown preset 'nosuch'"),
+        (["{judgments}", "-m", "chrf", "--pairs", "de-fr"], "no judgments of de-fr"),
+        (["{judgments}", "-m", "chrf", "--reference", "x"], "there is no reference 'x'"),
+        (["{judgments}", "-m", "chrf", "--plot", "x.doc"], "must end in"),
+        (["{judgments}", "-m", "chrf", "--test", "williams"], "Williams"),
+        (["disagreements", "{judgments}"], "name a metric"),
+        (["sweep", "{judgments}", "-m", "chrf"], "at least two metrics"),
+        (["--draws", "5"], "name a file with human judgments"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], judgments: Path, words: list[str], message: str
+) -> None:
+    assert main(["metaeval", *(word.format(judgments=judgments) for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.splitlines()) == 1

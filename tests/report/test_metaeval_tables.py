@@ -1,0 +1,123 @@
+"""Tables and pictures of meta-evaluation."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.bias import Bin, Summary
+from prism_mt.metaeval.bootstrap import Interval
+from prism_mt.metaeval.disagreements import Disagreement, Disagreements
+from prism_mt.metaeval.evaluate import Evaluation, MetricResult
+from prism_mt.metaeval.levels import Resampling
+from prism_mt.metaeval.sweep import Sweep, SweepPoint
+from prism_mt.metaeval.task import preset
+from prism_mt.report.metaeval import (
+    bias_table,
+    bins_table,
+    disagreement_tables,
+    evaluation_table,
+    overview_table,
+    sweep_table,
+)
+from prism_mt.report.plots import (
+    Scatter,
+    check_plot_path,
+    numbered,
+    plot_bars,
+    plot_bins,
+    plot_sweep,
+    plot_systems,
+)
+
+NAN = math.nan
+
+
+def evaluation(pair: str, *results: MetricResult) -> Evaluation:
+    return Evaluation("set", pair, "3 systems", preset("wmt21-mqm"), Resampling(), results)
+
+
+BEST = MetricResult("m_1", 0.3, Interval(0.2, 0.35), NAN, 1, {"tau-b in segments": 0.1, "empty": NAN})
+CLOSE = MetricResult("close", 0.29, Interval(0.2, 0.35), 0.4, 1, {"tau-b in segments": 0.2, "empty": NAN})
+WORSE = MetricResult("worse", -0.1, None, 0.001, 2, {"tau-b in segments": NAN, "empty": NAN})
+BROKEN = MetricResult("broken", NAN, None, NAN, 2, {"tau-b in segments": NAN, "empty": NAN})
+
+
+def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
+    table = evaluation_table(evaluation("en-de", BEST, CLOSE, WORSE, BROKEN))
+    assert [column.title for column in table.columns] == [
+        "metric",
+        "tau-b",
+        "low",
+        "high",
+        "p",
+        "rank",
+        "tau-b in segments",
+    ]
+    assert table.bold == {(0, 1), (1, 1)}
+    assert table.rows[2][:4] == ("worse", -0.1, None, None)
+    assert table.caption == "set en-de: 3 systems"
+
+
+def test_overview_puts_pairs_side_by_side_best_mean_first() -> None:
+    only_here = MetricResult("only here", 0.9, None, NAN, 1, {})
+    table = overview_table([evaluation("en-de", CLOSE, WORSE), evaluation("zh-en", WORSE, CLOSE, only_here)])
+    assert [row[0] for row in table.rows] == ["close", "worse", "only here"]
+    assert table.rows[0][1:] == pytest.approx((0.29, 0.29, 0.29))
+    assert math.isnan(table.rows[2][3])  # type: ignore[arg-type]
+    assert table.bold == {(0, 1), (0, 2), (2, 2)}
+
+
+SWEEP = Sweep(
+    ("a", "b"),
+    (SweepPoint((0.0, 1.0), 0.1, 0.2), SweepPoint((1.0, 0.0), 0.3, 0.1)),
+    SweepPoint((1.0, 0.0), 0.3, 0.1),
+)
+
+
+def test_sweep_table_marks_the_best_on_dev() -> None:
+    assert sweep_table(SWEEP).bold == {(1, 2), (1, 3)}
+
+
+def test_disagreement_tables() -> None:
+    item = Disagreement("7", "A", -5.0, 90.0, {"m": 10.0, "n": 50.0}, "source", None, "output")
+    higher, lower = disagreement_tables(Disagreements((item,), ()), ["m", "n"], "set en-de")
+    assert higher.rows == (("7", "A", -5.0, 90.0, 10.0, 50.0, "source", None, "output"),)
+    assert higher.caption == "set en-de: people higher than m"
+    assert lower.rows == ()
+
+
+BINS = [Bin(0, 50, 3, -2.0), Bin(50, 100, 0, NAN)]
+
+
+def test_bias_tables() -> None:
+    table = bias_table({"x": [Summary("beam", 3, -0.5, 31.9)], "y": [Summary("human", 3, -2.2, 17.1)]})
+    assert table.rows == (
+        ("H(beam|r0)", -0.5, None),
+        ("H(human|r0)", None, -2.2),
+        ("BLEU(beam, r0)", 31.9, None),
+        ("BLEU(human, r0)", None, 17.1),
+    )
+    assert bins_table({"x": BINS}).rows[0] == ("0–50", -2.0, 3)
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot_bars(evaluation("en-de", BEST, CLOSE, WORSE, BROKEN), tmp_path / "bars.png")
+    vectors = np.array([1.0, NAN, 3.0]), np.array([0.1, 0.2, 0.3])
+    plot_systems([Scatter("m$1", ("A", "B", "C_$x"), *vectors)] * 4, "set", tmp_path / "new" / "systems.svg")
+    plot_sweep(SWEEP, tmp_path / "sweep.pdf")
+    plot_bins({"x": BINS}, tmp_path / "bins.png")
+    starts = {"bars.png": b"\x89PNG", "new/systems.svg": b"<?xml", "sweep.pdf": b"%PDF", "bins.png": b"\x89PNG"}
+    for name, start in starts.items():
+        assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_names_of_pictures() -> None:
+    assert numbered(Path("x/results.pdf"), "en-de", "bars") == Path("x/results-en-de-bars.pdf")
+    with pytest.raises(PrismError, match="must end in .png, .pdf, .svg"):
+        check_plot_path(Path("results.doc"))
+    with pytest.raises(PrismError, match="plotted for two metrics"):
+        plot_sweep(Sweep(("a", "b", "c"), (), SWEEP.best), Path("x.png"))
