@@ -153,8 +153,8 @@ def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model
 
     engine = TorchEngine(directory, "cpu")
     encoded = []
-    encode = engine._network.encode
-    engine._network.encode = lambda source, mask: encoded.append(len(source)) or encode(source, mask)  # type: ignore
+    encode = engine.network.encode
+    engine.network.encode = lambda source, mask: encoded.append(len(source)) or encode(source, mask)  # type: ignore
     pairs = pairs_of(model)[1:6]
     shared = [Pair(pairs[0].source, pair.target) for pair in pairs]
     together = [tokens.copy() for tokens in score(engine, shared)]

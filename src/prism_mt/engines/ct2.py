@@ -46,12 +46,12 @@ class CT2Engine:
             "intra_threads": 1,
         }
         try:
-            self._translator: Any = ctranslate2.Translator(
+            self.translator: Any = ctranslate2.Translator(
                 str(converted(model, quantization, temperature)), **options
             )
         except RuntimeError:  # a damaged file in the cache: build it again, once
             folder = converted(model, quantization, temperature, rebuild=True)
-            self._translator = ctranslate2.Translator(str(folder), **options)
+            self.translator = ctranslate2.Translator(str(folder), **options)
         self.parallel = 2 * workers * len(device_index)
         self.budget = 4096 if self.device == "cpu" else 32768
 
@@ -60,7 +60,7 @@ class CT2Engine:
         sources = [[str(token) for token in pair.source] for pair in batch]
         # The last token of a target is the end of sentence, which CTranslate2 appends itself.
         targets = [[str(token) for token in pair.target[:-1]] for pair in batch]
-        futures = self._translator.score_batch(sources, targets, max_input_length=0, asynchronous=True)
+        futures = self.translator.score_batch(sources, targets, max_input_length=0, asynchronous=True)
 
         def wait() -> list[TokenScores]:
             try:

@@ -26,7 +26,7 @@ class TorchEngine:
             torch.set_num_threads(threads)
         self.temperature = temperature
         self._pad = model.spec.conventions.pad
-        self._network = from_weights(model.spec.architecture, model.weights()).to(self.device)
+        self.network = from_weights(model.spec.architecture, model.weights()).to(self.device)
         self.budget = 4096 if self.device.type == "cpu" else 32768
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
@@ -47,22 +47,22 @@ class TorchEngine:
     def _forward(self, batch: Sequence[Pair]) -> list[TokenScores]:
         rows: dict[tuple[int, ...], int] = {}
         row_of = [rows.setdefault(pair.source, len(rows)) for pair in batch]
-        source, padding = self._padded(list(rows))
-        memory = self._network.encode(source, padding if padding.any() else None)
+        source, padding = self.padded(list(rows))
+        memory = self.network.encode(source, padding if padding.any() else None)
         if len(rows) < len(batch):
             index = torch.tensor(row_of, device=self.device)
             memory, padding = memory[index], padding[index]
-        target, target_padding = self._padded([pair.target for pair in batch])
-        states = self._network.decode(target[:, :-1], memory, padding if padding.any() else None)
+        target, target_padding = self.padded([pair.target for pair in batch])
+        states = self.network.decode(target[:, :-1], memory, padding if padding.any() else None)
         # Only real positions are projected: the vocabulary is the widest layer.
         real = ~target_padding[:, 1:]
         labels = target[:, 1:][real]
-        logits = self._network.project(states[real]).float() / self.temperature
+        logits = self.network.project(states[real]).float() / self.temperature
         scores = logits.gather(1, labels[:, None])[:, 0] - logits.logsumexp(1)
         lengths = [len(pair.target) - 1 for pair in batch]
         return [part.numpy() for part in torch.split(scores.cpu(), lengths)]
 
-    def _padded(self, sequences: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
+    def padded(self, sequences: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
         """(B, T) ids, and a mask that is true at padding."""
         longest = max(map(len, sequences))
         rows = [list(ids) + [self._pad] * (longest - len(ids)) for ids in sequences]

@@ -1,0 +1,1 @@
+"""Generation: translations and paraphrases by search or sampling, and the choice among candidates."""

@@ -1,0 +1,172 @@
+"""Texts in, translations or paraphrases out, in order and in bounded memory."""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from prism_mt.engines.base import OutOfMemory
+from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.errors import PrismError
+from prism_mt.generate.base import Found, PendingSearch, Request, Searcher
+from prism_mt.generate.options import SearchOptions
+from prism_mt.models.store import ModelDirectory
+from prism_mt.text.languages import resolve
+
+_LOG = logging.getLogger("prism_mt")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Hypothesis(NamedTuple):
+    """A generated text. Scores are natural-log probabilities per token unless the length penalty says otherwise."""
+
+    text: str
+    score: float
+
+
+class Route(NamedTuple):
+    """From which language into which, as the model calls them; a model may not care for the first."""
+
+    source: str | None
+    target: str
+
+
+class Generator:
+    """A model with a search. It is loaded when the first text needs it."""
+
+    def __init__(self, model: ModelDirectory, engine: EngineOptions, options: SearchOptions) -> None:
+        if engine.engine == "ct2" and options.method != "beam":
+            raise PrismError(f"the ct2 engine has no {_SEARCHES[options.method]}: use --engine torch")
+        if options.method != "sample" and 2 * options.beams > model.spec.architecture.target_vocabulary:
+            raise PrismError(f"a beam of {options.beams} is too large for the vocabulary of the model")
+        self.model = model
+        self.options = options
+        self._engine_options = engine
+        self._cut_off = 0
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The loaded model."""
+        engine = open_engine(self.model, self._engine_options)
+        if self._engine_options.engine == "ct2":
+            from prism_mt.engines.ct2 import CT2Engine
+            from prism_mt.generate.ct2_search import CT2Searcher
+
+            assert isinstance(engine, CT2Engine)
+            return CT2Searcher(self.model, engine, self.options)
+        from prism_mt.engines.torch import TorchEngine
+        from prism_mt.generate.torch_search import TorchSearcher
+
+        assert isinstance(engine, TorchEngine)
+        return TorchSearcher(self.model, engine, self.options)
+
+    def route(self, target: str, source: str | None = None) -> Route:
+        """The languages by the model's own names; an error when it cannot go from one to the other."""
+        spec = self.model.spec
+        route = Route(resolve(source, spec.languages) if source else None, resolve(target, spec.languages))
+        if spec.target_languages and route.target not in spec.target_languages:
+            raise PrismError(f"the model {spec.name} writes {', '.join(spec.target_languages)} only, not {target}")
+        if spec.source_languages and route.source is not None and route.source not in spec.source_languages:
+            raise PrismError(f"the model {spec.name} reads {', '.join(spec.source_languages)} only, not {source}")
+        if spec.conventions.needs_source_language and route.source is None:
+            raise PrismError(f"the model {spec.name} needs the language of the source: give --from")
+        return route
+
+    def generate(self, texts: Iterable[str], route: Route, name: str = "text") -> Iterator[list[Hypothesis]]:
+        """For every text its hypotheses, the best first (samples: as drawn); blanks for a blank text.
+
+        `name` is what messages call the texts.
+        """
+        rest = enumerate(texts, start=1)
+        self._cut_off = 0
+        while chunk := list(islice(rest, self._window)):
+            requests = [self._request(text, route, f"{name}, line {number}") for number, text in chunk]
+            found = self._search([request for request in dict.fromkeys(requests) if request])
+            for request in requests:
+                yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
+        if self._cut_off:
+            word = "hypothesis was" if self._cut_off == 1 else "hypotheses were"
+            _LOG.warning("%s %s cut off at the largest length: see --max-length", f"{self._cut_off:,}", word)
+
+    @property
+    def _window(self) -> int:
+        """So many texts that they fill some sixteen batches."""
+        return max(16, 16 * 8192 // (32 * self.options.width))
+
+    def _request(self, text: str, route: Route, where: str) -> Request | None:
+        if not text.strip():
+            return None
+        spec = self.model.spec
+        source_tag = spec.languages[route.source] if route.source else None
+        target_tag = spec.languages[route.target]
+        conventions, longest = spec.conventions, spec.architecture.max_positions
+        source = conventions.encode_source(self.model.source.encode(text), source_tag, target_tag)
+        if len(source) > longest:
+            raise PrismError(
+                f"{where} has {len(source):,} pieces, and the model takes at most {longest:,}: split it"
+            )
+        prefix = conventions.encode_target([], target_tag)[: conventions.target.index("pieces")]
+        # In steps of 32, so that sentences of similar length share a limit and can share a batch.
+        limit = self.options.max_length or -(-(2 * len(source) + 20) // 32) * 32
+        return Request(source, prefix, min(limit, longest))
+
+    def _search(self, requests: Sequence[Request]) -> dict[Request, list[Found]]:
+        """Keep the device busy with a few batches until all are done."""
+        if not requests:
+            return {}
+        found: dict[Request, list[Found]] = {}
+        waiting = deque(
+            make_batches(requests, self.searcher.budget // self.options.width, self.searcher.one_limit)
+        )
+        under_way: deque[tuple[list[Request], PendingSearch]] = deque()
+        while waiting or under_way:
+            while waiting and len(under_way) < self.searcher.parallel:
+                batch = waiting.popleft()
+                under_way.append((batch, self.searcher.submit(batch)))
+            batch, result = under_way.popleft()
+            try:
+                found.update(zip(batch, result(), strict=True))
+            except OutOfMemory as error:
+                if len(batch) == 1:
+                    raise PrismError(
+                        f"the device has not enough memory to search a sentence of {len(batch[0].source)} tokens "
+                        f"with {self.options.width} hypotheses: use fewer, or another device"
+                    ) from error
+                waiting.extendleft([batch[len(batch) // 2 :], batch[: len(batch) // 2]])
+        return found
+
+    def _hypotheses(self, found: Sequence[Found]) -> list[Hypothesis]:
+        self._cut_off += sum(not one.complete for one in found)
+        # Pieces that stand for single bytes could make line feeds and tabs, which would break the output's lines.
+        return [
+            Hypothesis(_CONTROL.sub(" ", self.model.target.decode(one.pieces)).strip(), one.score) for one in found
+        ]
+
+
+_SEARCHES = {
+    "diverse": "diverse beam search",
+    "sample": "sampling that does not depend on the batch",
+    "penalty": "copy penalty",
+}
+
+
+def make_batches(requests: Sequence[Request], tokens: int, one_limit: bool) -> list[list[Request]]:
+    """Requests of similar length together, the longest first, with at most so many padded source tokens."""
+    batches: list[list[Request]] = []
+    for request in sorted(requests, key=lambda request: (-request.limit, -len(request.source), request)):
+        batch = batches[-1] if batches else []
+        same = bool(batch) and (batch[0].limit == request.limit or not one_limit)
+        longest = max((len(other.source) for other in batch), default=0)
+        if same and max(longest, len(request.source)) * (len(batch) + 1) <= tokens:
+            batch.append(request)
+        else:
+            batches.append([request])
+    return batches
+
+
+def plain_engine(options: SearchOptions) -> EngineOptions:
+    """The engine that suits a search: CTranslate2 where it can, else torch."""
+    return EngineOptions(engine="ct2" if options.method == "beam" else "torch")

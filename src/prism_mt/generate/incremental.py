@@ -1,0 +1,94 @@
+"""Decoding token by token with our network: every source is encoded once, all keys and values are kept.
+
+Shapes in comments: B sentences, W rows (beams) of each, R = B·W rows, S source tokens, D width, V vocabulary.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from prism_mt.models.network import Layer, Transformer
+
+
+class Stepper(Protocol):
+    """A batch under way, whatever computes it. Rows of one sentence are neighbours, and each has as many."""
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Feed the next tokens, (R, T); logits of what follows the last of them, (R, V)."""
+        ...
+
+    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+        """Go on from these rows, named as often as wanted, of these sentences (None: of the same as before)."""
+        ...
+
+
+class Decoding:
+    """The state of a batch. Keys and values of the source are shared by all rows of a sentence."""
+
+    def __init__(self, network: Transformer, source: Tensor, padding: Tensor | None) -> None:
+        self._network = network
+        memory = network.encode(source, padding)
+        self._memory = [layer.cross_attention.keys_values(memory) for layer in _layers(network)]
+        self._visible = None if padding is None else ~padding[:, None, None, :]
+        self._own: list[tuple[Tensor, Tensor] | None] = [None] * len(self._memory)
+        self._length = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Several tokens at once only in the first step."""
+        decoder = self._network.decoder
+        states = decoder.embed(tokens, self._network.target_embedding, self._length)
+        for index, layer in enumerate(_layers(self._network)):
+            states = self._layer(layer, index, states)
+        if decoder.final_norm is not None:
+            states = decoder.final_norm(states)
+        self._length += tokens.shape[1]
+        return self._network.project(states[:, -1]).float()
+
+    def select(self, rows: Tensor, sentences: Tensor | None) -> None:
+        """Reorder what was kept of the target; the source's part is copied only when sentences change."""
+        self._own = [
+            None if pair is None else (pair[0].index_select(0, rows), pair[1].index_select(0, rows))
+            for pair in self._own
+        ]
+        if sentences is not None:
+            self._memory = [
+                (keys.index_select(0, sentences), values.index_select(0, sentences))
+                for keys, values in self._memory
+            ]
+            if self._visible is not None:
+                self._visible = self._visible.index_select(0, sentences)
+
+    def _layer(self, layer: Layer, index: int, states: Tensor) -> Tensor:
+        """(R, T, D) → (R, T, D)."""
+        pre = layer.pre_norm
+        normed = layer.self_attention_norm(states) if pre else states
+        keys, values = self._extend(index, *layer.self_attention.keys_values(normed))
+        states = states + layer.self_attention(normed, keys, values, None, states.shape[1] > 1)
+        if not pre:
+            states = layer.self_attention_norm(states)
+
+        normed = layer.cross_attention_norm(states) if pre else states
+        keys, values = self._memory[index]
+        # The rows of a sentence attend to it side by side, like tokens, so that its keys need no copies.
+        together = normed.reshape(keys.shape[0], -1, normed.shape[-1])
+        states = states + layer.cross_attention(together, keys, values, self._visible, False).view_as(states)
+        if not pre:
+            states = layer.cross_attention_norm(states)
+
+        normed = layer.feed_forward_norm(states) if pre else states
+        states = states + layer.feed_forward(normed)
+        output: Tensor = states if pre else layer.feed_forward_norm(states)
+        return output
+
+    def _extend(self, index: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Put new keys and values after those of earlier steps."""
+        earlier = self._own[index]
+        if earlier is not None:
+            keys, values = torch.cat([earlier[0], keys], dim=2), torch.cat([earlier[1], values], dim=2)
+        self._own[index] = keys, values
+        return keys, values
+
+
+def _layers(network: Transformer) -> list[Layer]:
+    return [layer for layer in network.decoder.layers if isinstance(layer, Layer)]

@@ -1,0 +1,109 @@
+"""Ancestral sampling on torch, with a random stream of its own for every sample of every sentence.
+
+A sample therefore depends on the seed, the sentence and its own number, and not on what else is in the batch.
+Shapes in comments: R rows (samples under way), V vocabulary.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from prism_mt.generate.base import Found, Request
+from prism_mt.generate.incremental import Stepper
+
+
+@dataclass(frozen=True)
+class SamplingRules:
+    """The options of sampling as it needs them."""
+
+    end: int
+    forbidden: Sequence[int]
+    samples: int
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+    length_penalty: float = 1.0
+
+
+def sample(
+    stepper: Stepper, prefixes: Tensor, requests: Sequence[Request], rules: SamplingRules
+) -> list[list[Found]]:
+    """Samples of each sentence in the order in which they are drawn.
+
+    Their scores are those of the model itself, whatever temperature and cuts they were drawn with.
+    """
+    count, device = rules.samples, prefixes.device
+    noise = [uniforms(request, number, rules.seed) for request in requests for number in range(count)]
+    limits = [request.limit for request in requests for _ in range(count)]
+    found: list[Found | None] = [None] * len(limits)
+    tokens: list[list[int]] = [[] for _ in limits]
+    totals = [0.0] * len(limits)
+    under_way = list(range(len(limits)))
+    logits = stepper.step(prefixes)
+    predicted, first = prefixes.shape[1] - 1, True
+    while True:
+        logits[:, [*rules.forbidden, *([rules.end] if first else [])]] = float("-inf")
+        if first:  # one row per sentence becomes one per sample, each with a copy of the source's keys
+            rows = torch.arange(len(requests), device=device).repeat_interleave(count)
+            stepper.select(rows, rows)
+            logits, first = logits[rows], False
+        draws = [noise[index][predicted] for index in under_way]
+        chosen, scores = _draw(logits, torch.tensor(draws, device=device, dtype=_precision(device)), rules)
+        predicted += 1
+        going_on = []
+        for row, (index, token, score) in enumerate(zip(under_way, chosen.tolist(), scores.tolist(), strict=True)):
+            totals[index] += score
+            if token != rules.end:
+                tokens[index].append(token)
+            if token == rules.end or predicted >= limits[index]:
+                total = totals[index] / predicted**rules.length_penalty
+                found[index] = Found(tuple(tokens[index]), total, token == rules.end)
+            else:
+                going_on.append(row)
+        if not going_on:
+            break
+        keep = torch.tensor(going_on, device=device)
+        if len(going_on) < len(under_way):
+            stepper.select(keep, keep)
+            under_way = [under_way[row] for row in going_on]
+        logits = stepper.step(chosen[keep][:, None])
+    results = [result for result in found if result is not None]
+    return [results[start : start + count] for start in range(0, len(results), count)]
+
+
+def uniforms(request: Request, number: int, seed: int) -> NDArray[np.float64]:
+    """Numbers from [0, 1), one per token, for one sample of one sentence."""
+    text = f"{seed} {number} {request.source} {request.prefix}"
+    key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key)).random(request.limit)
+
+
+def _draw(logits: Tensor, uniform: Tensor, rules: SamplingRules) -> tuple[Tensor, Tensor]:
+    """Tokens (R,), and their log-probabilities without temperature and cuts."""
+    values, ids = logits / rules.temperature, None
+    if rules.top_k and rules.top_k < logits.shape[1]:
+        values, ids = values.topk(rules.top_k)
+    elif rules.top_p < 1:
+        values, ids = values.sort(dim=1, descending=True)
+    probabilities = values.to(uniform.dtype).softmax(1)
+    if rules.top_p < 1:
+        before = probabilities.cumsum(1) - probabilities
+        probabilities = probabilities.masked_fill(before >= rules.top_p, 0.0)
+    sums = probabilities.cumsum(1)
+    places = torch.searchsorted(sums, (uniform * sums[:, -1])[:, None], right=True)
+    # Rounding can put a draw at the very end, where tokens may be impossible.
+    places = torch.minimum(places, (probabilities > 0).cumsum(1).argmax(1, keepdim=True))
+    chosen = places if ids is None else ids.gather(1, places)
+    scores = logits.log_softmax(1).gather(1, chosen)
+    return chosen[:, 0], scores[:, 0]
+
+
+def _precision(device: torch.device) -> torch.dtype:
+    """Cumulative probabilities of a large vocabulary deserve double precision, which Apple's GPUs do not have."""
+    return torch.float32 if device.type == "mps" else torch.float64

@@ -1,0 +1,63 @@
+"""Sampling: frequencies, temperature, cuts, seeds."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import torch
+from written import END, START, A, B, C, Written
+
+from prism_mt.generate.base import Found, Request
+from prism_mt.generate.sampling import SamplingRules, sample, uniforms
+
+ONE_TOKEN = {(): (1e-9, 0.5, 0.3, 0.2), **{(token,): (1.0, 0.0, 0.0, 0.0) for token in (A, B, C)}}
+COUNT = 4000
+
+
+def draw(count: int = COUNT, source: tuple[int, ...] = (1,), **options: Any) -> list[Found]:
+    rules = SamplingRules(END, [START], count, **options)
+    [found] = sample(Written(ONE_TOKEN), torch.tensor([[START]]), [Request(source, (START,), 6)], rules)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {A: 0.5, B: 0.3, C: 0.2}),
+        # p² normalised: .25, .09, .04 of .38
+        ({"temperature": 0.5}, {A: 0.25 / 0.38, B: 0.09 / 0.38, C: 0.04 / 0.38}),
+        ({"top_k": 2}, {A: 0.625, B: 0.375}),
+        ({"top_p": 0.75}, {A: 0.625, B: 0.375}),  # A and B together have .8, A alone has .5
+        ({"top_p": 0.5}, {A: 1.0}),
+        ({"top_k": 1, "top_p": 0.9}, {A: 1.0}),
+    ],
+)
+def test_frequencies(options: dict[str, Any], expected: dict[int, float]) -> None:
+    counts = Counter(one.pieces for one in draw(**options))
+    assert set(counts) == {(token,) for token in expected}
+    for token, share in expected.items():
+        # Four standard deviations of a share are 0.032 here at most.
+        assert counts[(token,)] / COUNT == pytest.approx(share, abs=0.032)
+
+
+def test_scores_are_the_models_own() -> None:
+    scores = {one.pieces: one.score for one in draw(50, temperature=3.0, length_penalty=0.0)}
+    expected = {(A,): -0.6931, (B,): -1.2040, (C,): -1.6094}
+    assert scores == pytest.approx(expected, abs=1e-4)
+
+
+def test_seeds_sentences_and_numbers() -> None:
+    assert draw(20, seed=1) == draw(20, seed=1)
+    assert draw(20, seed=1)[:7] == draw(7, seed=1)
+    assert draw(20, seed=1) != draw(20, seed=2)
+    assert draw(20, seed=1, source=(5,)) != draw(20, seed=1)
+    request = Request((1, 2), (START,), 4)
+    assert uniforms(request, 0, 0).shape == (4,)
+    assert uniforms(request, 0, 0).tolist() == uniforms(request._replace(limit=9), 0, 0)[:4].tolist()
+
+
+def test_the_limit_cuts_off() -> None:
+    rules = SamplingRules(END, [START, END], 3)
+    [found] = sample(Written({}), torch.tensor([[START]]), [Request((1,), (START,), 4)], rules)
+    assert [len(one.pieces) for one in found] == [4, 4, 4]
+    assert not any(one.complete for one in found)
