@@ -95,7 +95,7 @@ def _kendall_b_rows(human: Matrix, metric: Matrix) -> Vector:
     return taus
 
 
-def pair_signs(human: Matrix, metric: Matrix) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def pair_signs(human: Matrix, metric: Matrix) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.bool_]]:
     """For all pairs of rows: which is higher (1, 0, -1) for people and metric, and where both are known.
 
     All three have the shape pairs × columns; signs are 0 where a score is missing.
@@ -104,10 +104,10 @@ def pair_signs(human: Matrix, metric: Matrix) -> tuple[NDArray[np.int64], NDArra
     missing = np.isnan(human) | np.isnan(metric)
     known = ~(missing[first] | missing[second])
 
-    def signs(scores: Matrix) -> NDArray[np.int64]:
-        higher = scores[first] > scores[second]
-        lower = scores[first] < scores[second]
-        return np.where(known, higher.astype(np.int64) - lower, 0)
+    def signs(scores: Matrix) -> NDArray[np.int8]:
+        one, other = scores[first], scores[second]
+        higher, lower = (one > other) & known, (one < other) & known
+        return higher.view(np.int8) - lower.view(np.int8)
 
     return signs(human), signs(metric), known
 

@@ -33,14 +33,15 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
     pairs = _pairs(human, metric)
     if pairs is None:
         return TieCalibration(float("nan"), float("nan"))
-    order = np.argsort(pairs.gap, kind="stable")
+    order = np.argsort(pairs.gap)
     gap = pairs.gap[order]
-    change = pairs.weight * (pairs.right_if_tied - pairs.right_if_ordered)
-    # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together.
-    accuracy = accuracy_with_ties(human, metric) + np.cumsum(change[order] * (gap > 0))
+    # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together. Pairs without
+    # a gap are ties already, whose two ways of being right are the same.
+    change = (pairs.weight * (pairs.right_if_tied - pairs.right_if_ordered))[order]
+    untouched = float(pairs.weight @ pairs.right_if_ordered)
+    accuracy = untouched + np.cumsum(change)
     last = np.append(gap[1:] != gap[:-1], True)
     best = int(np.argmax(np.where(last, accuracy, -1.0)))
-    untouched = accuracy_with_ties(human, metric)
     if accuracy[best] <= untouched:
         return TieCalibration(untouched, 0.0)
     return TieCalibration(float(accuracy[best]), float(gap[best]))
