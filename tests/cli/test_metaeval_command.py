@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made import make_model
 
 from prism_mt.cli.main import main
+from prism_mt.models.store import write_model
 
 RNG = np.random.default_rng(0)
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "here", "there", "quickly", "slowly"]
@@ -120,6 +122,30 @@ def test_bias_of_given_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path
     summary, bins = json.loads(run(capsys, "bias", path, "--format", "json"))
     assert summary["rows"][0] == {"": "H(copy|r0)", "model": -0.3}
     assert len(bins["rows"]) == 10
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(make_model(), tmp_path_factory.mktemp("metaeval") / "made").folder
+
+
+def test_prism_is_judged_on_its_own_scores(
+    capsys: pytest.CaptureFixture[str], judgments: Path, model: Path
+) -> None:
+    renamed = judgments.rename(judgments.with_name("made_de-en.jsonl"))
+    words = (renamed, "-m", "prism-ref", "prism-src", "--model", model, "--draws", 20, "--format", "json")
+    (table,) = json.loads(run(capsys, *words))
+    values = {row["metric"]: row["tau-b"] for row in table["rows"]}
+    assert set(values) == {"prism-ref", "prism-src"}
+    assert all(value is not None for value in values.values())
+
+
+def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "paraphrases.tsv"
+    path.write_text("ref\tdeen-1\tdeen-2\na red apple\tan apple\tapple, red\n", encoding="utf-8")
+    summary, _ = json.loads(run(capsys, "bias", path, "--model", model, "--format", "json"))
+    assert [row[""] for row in summary["rows"]][:2] == ["H(human|r0)", "H(copy|r0)"]
+    assert all(row[str(model)] < 0 for row in summary["rows"][:2])
 
 
 def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
