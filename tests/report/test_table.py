@@ -35,7 +35,7 @@ def test_latex_escapes_text_and_sets_negative_numbers_in_mathematics() -> None:
     lines = render(TABLE, "latex").splitlines()
     assert "A\\_1 | x & \\textbf{0.123} & 10 \\\\" in lines
     assert "B & $-0.200$ & --- \\\\" in lines
-    assert "\\caption{en-de: 50\\% a note}" in lines
+    assert "\\caption{en-de: 50\\%. a note}" in lines
 
 
 def test_markdown_escapes_pipes() -> None:

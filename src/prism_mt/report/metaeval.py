@@ -20,7 +20,6 @@ _TESTS = {
     "perm-systems": "a permutation test over systems",
     "paired-bootstrap": "the paired bootstrap",
     "intervals": "95 % bootstrap intervals without overlap",
-    "none": "no test",
 }
 
 
@@ -122,7 +121,9 @@ def statistic_title(task: Task) -> str:
 
 
 def _note(task: Task) -> str:
-    return f"* best, or not significantly worse than the best by {_TESTS[task.test]}"
+    if task.test == "none":
+        return "marked: the best and all others, as nothing was tested"
+    return f"marked: best, or not significantly worse than the best by {_TESTS[task.test]}"
 
 
 def _disagreements(found: Sequence[Disagreement], metrics: Sequence[str], caption: str) -> Table:

@@ -152,7 +152,7 @@ def to_latex(table: Table) -> str:
         cells = [_latex_cell(value, table.columns[c], (r, c) in table.bold) for c, value in enumerate(row)]
         lines.append(" & ".join(cells) + " \\\\")
     lines += ["\\bottomrule", "\\end{tabular}"]
-    caption = " ".join([table.caption, *table.notes]).strip()
+    caption = ". ".join(text for text in (table.caption, *table.notes) if text)
     if caption:
         lines.append(f"\\caption{{{escape_latex(caption)}}}")
     return "\n".join([*lines, "\\end{table}"]) + "\n"
