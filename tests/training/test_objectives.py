@@ -9,7 +9,7 @@ from prism_mt.training.objectives import projected_cross_entropy
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("with_bias", [False, True])
-@pytest.mark.parametrize("rows", [5, 600])
+@pytest.mark.parametrize("rows", [5, 1100])
 def test_agrees_with_torch(smoothing: float, with_bias: bool, rows: int) -> None:
     torch.manual_seed(1)
     leaves = [torch.randn(rows, 6, dtype=torch.float64), torch.randn(11, 6, dtype=torch.float64)]

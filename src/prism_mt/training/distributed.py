@@ -1,11 +1,14 @@
 """One process or many: what torchrun's environment says, and the few sums that processes share."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,14 @@ def join_world(device: str) -> World:
     if size > 1 and not dist.is_initialized():
         dist.init_process_group("nccl" if cuda else "gloo")
     return World(rank, size, here)
+
+
+def distribute(module: nn.Module) -> DistributedDataParallel:
+    """Have the gradients of all processes averaged at the end of each backward pass."""
+    with warnings.catch_warnings():
+        # The newest torch has another name for this option, which older ones do not know.
+        warnings.simplefilter("ignore", FutureWarning)
+        return DistributedDataParallel(module, broadcast_buffers=False)
 
 
 def leave_world(world: World) -> None:

@@ -11,7 +11,7 @@ from prism_mt.models.network import Transformer
 from prism_mt.training.batches import Batch
 
 # Rows of logits at a time: few enough to stay in a processor's cache, many enough for fast matrix products.
-_CHUNK = 256
+_CHUNK = 512
 _TINY = torch.finfo(torch.float32).tiny
 
 

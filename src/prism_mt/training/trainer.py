@@ -20,7 +20,7 @@ from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.batches import Collator
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.config import TrainConfig
-from prism_mt.training.distributed import World
+from prism_mt.training.distributed import World, distribute
 from prism_mt.training.log import ProgressLine, Recorder, say
 from prism_mt.training.objectives import Objective
 from prism_mt.training.optimiser import make_optimiser
@@ -63,7 +63,7 @@ class Trainer:
         self.objective = self._objective(data.meta.vocabulary)
         self.module: nn.Module = self.objective
         if world.size > 1:
-            self.module = DistributedDataParallel(self.objective, broadcast_buffers=False)
+            self.module = distribute(self.objective)
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "float16")
         kept = config.checkpoints
