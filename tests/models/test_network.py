@@ -7,7 +7,6 @@ import torch
 from scipy.special import erf
 
 from prism_mt.errors import PrismError
-from prism_mt.models.language_model import LanguageModel
 from prism_mt.models.network import Transformer, from_weights, to_weights
 from prism_mt.models.spec import Architecture, sinusoids, weight_shapes
 
@@ -210,11 +209,6 @@ def test_initialisation() -> None:
     assert not parameters["encoder.layers.0.self_attention.query.bias"].any()
 
 
-def test_language_model_is_causal_and_has_no_encoder() -> None:
-    torch.manual_seed(2)
-    model = LanguageModel(TINY).eval()
-    assert {name.split(".")[0] for name in model.state_dict()} == {"decoder"}
-    assert not any("cross" in name for name in model.state_dict())
-    logits = model.project(model(torch.tensor([[2, 8, 4]])))
-    assert logits.shape == (1, 3, 11)
-    torch.testing.assert_close(logits[:, :2], model.project(model(torch.tensor([[2, 8]]))))
+def test_a_language_model_is_refused() -> None:
+    with pytest.raises(PrismError, match="this is a language model"):
+        from_weights(dataclasses.replace(TINY, encoder_layers=0), {})

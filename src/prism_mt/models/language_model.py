@@ -1,9 +1,11 @@
 """A decoder-only language model from the same layers as the Transformer."""
 
+import torch
 from torch import Tensor, nn
 
-from prism_mt.models.network import Cache, Output, Stack, initialise
-from prism_mt.models.spec import Architecture
+from prism_mt.errors import PrismError
+from prism_mt.models.network import Cache, Output, Stack, fill, initialise
+from prism_mt.models.spec import Architecture, Weights, check_weights
 
 
 class LanguageModel(nn.Module):
@@ -34,3 +36,14 @@ class LanguageModel(nn.Module):
     def forward(self, target_input: Tensor) -> Tensor:
         """(B, T) ids → states (B, T, D), to be projected by the caller."""
         return self.decode(target_input)
+
+
+def from_weights(architecture: Architecture, weights: Weights) -> LanguageModel:
+    """A model in evaluation mode with these weights; fails with all that do not fit."""
+    if not architecture.decoder_only:
+        raise PrismError("this is a translation model, not a language model")
+    check_weights(architecture, weights, "model")
+    with torch.device("meta"):
+        model = LanguageModel(architecture)
+    fill(model, weights)
+    return model

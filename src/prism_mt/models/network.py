@@ -311,12 +311,20 @@ def initialise(model: nn.Module) -> None:
 
 def from_weights(architecture: Architecture, weights: Mapping[str, NDArray[np.float32]]) -> Transformer:
     """A model in evaluation mode with these weights; fails with all that do not fit."""
+    if architecture.decoder_only:
+        raise PrismError("this is a language model: it has no encoder and cannot translate or paraphrase")
     check_weights(architecture, weights, "model")
     with torch.device("meta"):
         model = Transformer(architecture)
+    fill(model, weights)
+    return model
+
+
+def fill(model: nn.Module, weights: Mapping[str, NDArray[np.float32]]) -> None:
+    """Give a model these weights, as float32 copies of its own, and put it into evaluation mode."""
     state = {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
     model.load_state_dict(state, assign=True)
-    return model.eval()
+    model.eval()
 
 
 def to_weights(model: nn.Module) -> dict[str, NDArray[np.float32]]:
