@@ -52,7 +52,7 @@ def test_table_of_computed_and_given_metrics(
     capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path
 ) -> None:
     text = run(capsys, judgments, "--metric", "chrf", "--scores", noise, "--draws", 50)
-    assert "made_xx-en xx-en: 5 systems, 30 segments, 150 outputs" in text
+    assert "made_xx-en: 5 systems, 30 segments, 150 outputs" in text
     table = json.loads(run(capsys, judgments, "-m", "chrf", "-s", noise, "--draws", 50, "--format", "json"))[0]
     first, second = table["rows"]
     assert (first["metric"], second["metric"]) == ("chrf", "noise")

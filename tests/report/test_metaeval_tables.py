@@ -36,7 +36,7 @@ NAN = math.nan
 
 
 def evaluation(pair: str, *results: MetricResult) -> Evaluation:
-    return Evaluation("set", pair, "3 systems", preset("wmt21-mqm"), Resampling(), results)
+    return Evaluation(f"set {pair}", pair, "3 systems", preset("wmt21-mqm"), Resampling(), results)
 
 
 BEST = MetricResult("m_1", 0.3, Interval(0.2, 0.35), NAN, 1, {"tau-b in segments": 0.1, "empty": NAN})

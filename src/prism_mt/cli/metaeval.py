@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prism_mt.cli.metaeval_data import Judged, MetricOptions, load, task_of, write_tables
+from prism_mt.cli.metaeval_data import Judged, MetricOptions, TableOptions, load, task_of, write_tables
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.options import Command, Group, option
 from prism_mt.errors import PrismError
@@ -64,15 +64,10 @@ def run(options: MetaevalOptions) -> None:
         _plot(evaluations, judged, options.plot)
 
 
-def list_presets(options: object) -> None:
+def list_presets(options: TableOptions) -> None:
     """Print the presets."""
     rows = tuple((name, task.description, task.level) for name, task in PRESETS.items())
-    write_tables([Table((Column("preset"), Column("rules"), Column("judges")), rows)], PresetOptions())
-
-
-@dataclass
-class PresetOptions(MetricOptions):
-    """Options of `prism metaeval presets`: none that matter."""
+    write_tables([Table((Column("preset"), Column("rules"), Column("judges")), rows)], options)
 
 
 def _task(options: MetaevalOptions) -> Task:
@@ -124,8 +119,7 @@ def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> No
             for metric in item.metrics
         ]
         if scatters and (human == human).any():
-            title = f"{evaluation.testset} {evaluation.pair}"
-            plot_systems(scatters, title, numbered(path, evaluation.pair, "systems"))
+            plot_systems(scatters, evaluation.place, numbered(path, evaluation.pair, "systems"))
 
 
 _EPILOG = """examples:
@@ -141,7 +135,7 @@ COMMAND = Group(
         SWEEP,
         DISAGREEMENTS,
         BIAS,
-        Command("presets", "list the rules of the shared tasks", PresetOptions, list_presets),
+        Command("presets", "list the rules of the shared tasks", TableOptions, list_presets),
     ),
     default=Command("metaeval", "judge metrics against human judgments", MetaevalOptions, run, _EPILOG),
 )

@@ -16,17 +16,23 @@ from prism_mt.metaeval.readers.scores import read_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric
 from prism_mt.metaeval.task import PRESETS, Task, preset
-from prism_mt.metrics.catalogue import Setting
+from prism_mt.metrics.catalogue import ModelInUse, Setting
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.table import Format, Table, render_all
 
 
 @dataclass
-class OutputOptions:
-    """Where tables and pictures go."""
+class TableOptions:
+    """Where tables go."""
 
     format: Format = option("text for people, tsv and json for programs, latex and markdown for papers", "text")
     output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+
+
+@dataclass
+class OutputOptions(TableOptions):
+    """Where tables and pictures go."""
+
     plot: Path | None = option("also draw pictures; the ending (png, pdf, svg) says how", None, metavar="FILE")
 
 
@@ -54,12 +60,20 @@ class MetricOptions(OutputOptions):
     preset: str | None = option(f"rules of a shared task: {', '.join(PRESETS)}", None, metavar="NAME")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Judgments with the metrics that are judged by them."""
+
+    judgments: Judgments
+    metrics: list[MetricScores]
+
+
 def task_of(options: MetricOptions, default: str = "wmt21-mqm") -> Task:
     """The preset's task."""
     return preset(options.preset or default)
 
 
-def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, task: Task) -> "list[Judged]":
+def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, task: Task) -> list[Judged]:
     """Judgments of all files with the metrics of their language pair, humans left out unless asked for."""
     pair = options.pairs[0] if len(options.pairs) == 1 else None
     sources = _texts(options, pair)
@@ -74,14 +88,6 @@ def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, 
     return [Judged(judgments, _metrics_of(judgments, read, options, task)) for judgments in found]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Judgments with the metrics that are judged by them."""
-
-    judgments: Judgments
-    metrics: list[MetricScores]
-
-
 def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -> str | None:
     """The reference asked for, the standard one of the task, or the first of the shared tasks' usual names."""
     if options.reference or judgments.texts is None:
@@ -91,7 +97,7 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
     return next((name for name in usual if name in known), None)
 
 
-def write_tables(tables: Sequence[Table], options: OutputOptions) -> None:
+def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
     """Print tables, or write them to a file."""
     if options.output:
         with write_atomically(options.output) as handle:
@@ -127,7 +133,7 @@ def _metrics_of(
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
     source, _, target = judgments.pair.partition("-")
-    setting = Setting(target, source, options.model, options.offline)
+    setting = Setting(target, source, ModelInUse(options.model, options.offline))
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
     for name in options.metric:

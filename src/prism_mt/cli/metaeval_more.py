@@ -10,7 +10,7 @@ from prism_mt.metaeval.bias import read_paraphrases, score_by_bleu, score_paraph
 from prism_mt.metaeval.disagreements import disagreements
 from prism_mt.metaeval.sweep import sweep
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import Setting, make_metric
+from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables, sweep_table
 
@@ -73,7 +73,7 @@ def run_disagreements(options: DisagreementOptions) -> None:
         reference = choose_reference(options, item.judgments, task)
         found = disagreements(item.judgments, item.metrics, options.count, reference)
         names = [metric.metric for metric in item.metrics]
-        tables += disagreement_tables(found, names, f"{item.judgments.testset} {item.judgments.pair}")
+        tables += disagreement_tables(found, names, item.judgments.place)
     write_tables(tables, options)
 
 
@@ -115,7 +115,8 @@ def run_bias(options: BiasOptions) -> None:
 
 def _forward(model: str, options: BiasOptions) -> Metric:
     """H(text | reference): the direction in which a paraphraser generates."""
-    setting = Setting(options.language, None, model, options.offline, prism=PrismOptions(direction="forward"))
+    in_use = ModelInUse(model, options.offline)
+    setting = Setting(options.language, None, in_use, PrismOptions(direction="forward"))
     return make_metric("prism-ref", setting)
 
 

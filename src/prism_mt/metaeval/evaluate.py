@@ -29,9 +29,9 @@ class MetricResult:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All metrics on one test set and language pair, best first; undefined results last."""
+    """All metrics on one test set and language pair (`place` names both), best first; undefined results last."""
 
-    testset: str
+    place: str
     pair: str
     size: str
     task: Task
@@ -58,7 +58,7 @@ def evaluate(
         raise PrismError(f"two sets of scores are called {', '.join(twice)} ({judgments.pair}): rename one")
     bench = make_bench(judgments, list(metrics), task, resampling)
     if not bench.names:
-        raise PrismError(f"{judgments.testset} {judgments.pair}: there is no metric to judge")
+        raise PrismError(f"{judgments.place}: there is no metric to judge")
     for name in bench.names:
         if bench.missing(name):
             count = bench.missing(name)
@@ -79,7 +79,7 @@ def evaluate(
         )
         for name in ordered
     )
-    return Evaluation(judgments.testset, judgments.pair, bench.size(), task, resampling, results)
+    return Evaluation(judgments.place, judgments.pair, bench.size(), task, resampling, results)
 
 
 class _Comparisons:

@@ -80,6 +80,11 @@ class Judgments:
     def __post_init__(self) -> None:
         _check(f"judgments of {self.pair}", self.systems, self.segments, self.scores, self.system_scores)
 
+    @property
+    def place(self) -> str:
+        """Test set and language pair; many test sets have the pair in their names already."""
+        return self.testset if self.pair in self.testset else f"{self.testset} {self.pair}".strip()
+
     def system_means(self) -> Vector:
         """The official system scores, otherwise means over the judged segments (NaN where there are none)."""
         return self.system_scores if self.system_scores is not None else row_means(self.scores)

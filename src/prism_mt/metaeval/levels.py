@@ -212,7 +212,7 @@ class PreferenceBench(Bench):
         super().__init__(judgments, task, resampling)
         preferences = judgments.preferences or build_preferences(judgments.scores)
         if not len(preferences):
-            raise PrismError(f"{judgments.testset} {judgments.pair}: no two outputs differ by 25 points or more")
+            raise PrismError(f"{judgments.place}: no two outputs differ by 25 points or more")
         self._segment = preferences.segment
         self._agreements = dict(preferences.agreements)
         self._agreements |= {m.metric: agreement(preferences, m.align(judgments)) for m in metrics}

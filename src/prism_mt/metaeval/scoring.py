@@ -49,7 +49,7 @@ def score_texts(
     """
     texts = judgments.texts
     if texts is None:
-        raise PrismError(f"{judgments.testset} {judgments.pair} has no texts to score: name them with --texts")
+        raise PrismError(f"{judgments.place} has no texts to score: name them with --texts")
     reference = choose_reference(texts, reference, judgments.pair) if "ref" in metric.needs else None
     judged = judgments.judged() if only_judged else np.ones_like(judgments.scores, dtype=np.bool_)
     places = [(row, column) for column, row in np.argwhere(judged.T).tolist()]

@@ -44,7 +44,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
             row.append(result.p)
         rows.append((*row, result.rank, *(result.beside[title] for title in titles)))
     bold = frozenset((index, 1) for index, result in enumerate(results) if evaluation.is_top(result))
-    caption = f"{evaluation.testset} {evaluation.pair}: {evaluation.size}"
+    caption = f"{evaluation.place}: {evaluation.size}"
     return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation.task),))
 
 

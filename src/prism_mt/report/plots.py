@@ -45,7 +45,7 @@ def plot_bars(evaluation: Evaluation, path: Path) -> None:
     names = [_plain(result.metric) for result in results]
     axes.barh(names, [result.value for result in results], xerr=errors, color=colours, ecolor="#444444", capsize=2)
     axes.set_xlabel(statistic_title(evaluation.task))
-    axes.set_title(_plain(f"{evaluation.testset} {evaluation.pair}"))
+    axes.set_title(_plain(evaluation.place))
     _save(figure, path)
 
 
@@ -53,16 +53,20 @@ def plot_systems(scatters: Sequence[Scatter], title: str, path: Path) -> None:
     """Human against metric scores of systems, one panel per metric."""
     rows = -(-len(scatters) // _COLUMNS)
     width = min(len(scatters), _COLUMNS)
-    figure, panels = _pyplot().subplots(rows, width, figsize=(4 * width, 3.4 * rows), squeeze=False)
+    figure, panels = _pyplot().subplots(
+        rows, width, figsize=(4 * width, 3.4 * rows), squeeze=False, sharey=True, layout="constrained"
+    )
     for panel in panels.flat[len(scatters) :]:
         panel.set_visible(False)
+    for panel in panels[:, 0]:
+        panel.set_ylabel("people")
     for panel, scatter in zip(panels.flat, scatters, strict=False):
         panel.scatter(scatter.scores, scatter.human, s=14, color="#1f5f8b")
         for name, x, y in zip(scatter.systems, scatter.scores, scatter.human, strict=True):
             if x == x and y == y:
                 panel.annotate(_plain(name), (x, y), fontsize=5, xytext=(2, 2), textcoords="offset points")
         panel.set_xlabel(_plain(scatter.metric))
-        panel.set_ylabel("people")
+        panel.margins(x=0.15)
     figure.suptitle(_plain(title))
     _save(figure, path)
 
