@@ -53,6 +53,8 @@ def test_table_of_computed_and_given_metrics(
 ) -> None:
     text = run(capsys, judgments, "--metric", "chrf", "--scores", noise, "--draws", 50)
     assert "made_xx-en: 5 systems, 30 segments, 150 outputs" in text
+    assert "chrf|nrefs:1|" in text
+    assert "|reference:ref-A" in text
     table = json.loads(run(capsys, judgments, "-m", "chrf", "-s", noise, "--draws", 50, "--format", "json"))[0]
     first, second = table["rows"]
     assert (first["metric"], second["metric"]) == ("chrf", "noise")
@@ -165,7 +167,6 @@ def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["{judgments}", "-m", "chrf", "--test", "williams"], "Williams"),
         (["disagreements", "{judgments}"], "name a metric"),
         (["sweep", "{judgments}", "-m", "chrf"], "at least two metrics"),
-        (["--draws", "5"], "name a file with human judgments"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -175,3 +176,11 @@ def test_mistakes_are_one_sentence(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [[], ["--draws", "5"], ["sweep"], ["disagreements"], ["bias"]])
+def test_judgments_must_be_named(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["metaeval", *words])
+    assert stopped.value.code == 2
+    assert "required" in capsys.readouterr().err

@@ -59,6 +59,9 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
     assert table.bold == {(0, 1), (1, 1)}
     assert table.rows[2][:4] == ("worse", -0.1, None, None)
     assert table.caption == "set en-de: 3 systems"
+    assert table.notes == (
+        "marked: best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1",
+    )
 
 
 def test_overview_puts_pairs_side_by_side_best_mean_first() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from prism_mt.cli.metaeval_data import Judged, MetricOptions, TableOptions, load, task_of, write_tables
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.options import Command, Group, option
-from prism_mt.errors import PrismError
 from prism_mt.metaeval.correlation import Averaging, pairwise_agreement
 from prism_mt.metaeval.darr import TieRule
 from prism_mt.metaeval.evaluate import Evaluation, evaluate
@@ -17,14 +16,13 @@ from prism_mt.report.metaeval import evaluation_table, overview_table
 from prism_mt.report.table import Column, Table, number
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MetaevalOptions(MetricOptions):
     """Options of `prism metaeval`."""
 
     judgments: list[Path] = option(
         "human judgments: TSV, JSONL, Google's MQM ratings, the shared tasks' csv files, or a directory of "
         "mt-metrics-eval",
-        [],
         positional=True,
         metavar="JUDGMENTS",
     )
@@ -43,8 +41,6 @@ class MetaevalOptions(MetricOptions):
 
 def run(options: MetaevalOptions) -> None:
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
-    if not options.judgments:
-        raise PrismError("name a file with human judgments")
     task = _task(options)
     if options.plot:
         from prism_mt.report.plots import check_plot_path

@@ -15,11 +15,11 @@ from prism_mt.metrics.prism import PrismOptions
 from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables, sweep_table
 
 
-@dataclass
+@dataclass(kw_only=True)
 class SweepOptions(MetricOptions):
     """Options of `prism metaeval sweep`."""
 
-    judgments: list[Path] = option("development judgments", [], positional=True, metavar="JUDGMENTS")
+    judgments: list[Path] = option("development judgments", positional=True, metavar="JUDGMENTS")
     test: list[Path] = option("test judgments", [], metavar="JUDGMENTS")
     test_scores: list[Path] = option("metric scores of the test judgments", [], metavar="FILE")
     combine: list[str] = option("the metrics to combine (default: all)", [], metavar="NAME")
@@ -29,8 +29,6 @@ class SweepOptions(MetricOptions):
 
 def run_sweep(options: SweepOptions) -> None:
     """Tune a linear combination on the development judgments, and show it on the test judgments."""
-    if not options.judgments:
-        raise PrismError("name a file with development judgments")
     if options.steps < 1:
         raise PrismError("--steps must be at least 1")
     task = task_of(options)
@@ -53,18 +51,16 @@ def run_sweep(options: SweepOptions) -> None:
         plot_sweep(found, options.plot)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class DisagreementOptions(MetricOptions):
     """Options of `prism metaeval disagreements`."""
 
-    judgments: list[Path] = option("human judgments", [], positional=True, metavar="JUDGMENTS")
+    judgments: list[Path] = option("human judgments", positional=True, metavar="JUDGMENTS")
     count: int = option("how many outputs each way", 10, flags=("-n",), metavar="N")
 
 
 def run_disagreements(options: DisagreementOptions) -> None:
     """Print the outputs on which people and the first metric differ most, with all metrics side by side."""
-    if not options.judgments:
-        raise PrismError("name a file with human judgments")
     task = task_of(options)
     tables = []
     for item in load(options.judgments, options.scores, options, task):
@@ -77,14 +73,13 @@ def run_disagreements(options: DisagreementOptions) -> None:
     write_tables(tables, options)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class BiasOptions(OutputOptions):
     """Options of `prism metaeval bias`."""
 
     paraphrases: list[Path] = option(
         "tables of references and texts: columns reference, hypothesis, kind (beam, copy, human) and score; "
         "or reference and one column per paraphrase",
-        [],
         positional=True,
         metavar="FILE",
     )
@@ -95,8 +90,6 @@ class BiasOptions(OutputOptions):
 
 def run_bias(options: BiasOptions) -> None:
     """Print what models think of their own output, of copies and of people's paraphrases."""
-    if not options.paraphrases:
-        raise PrismError("name a table of paraphrases")
     if options.model:
         texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
         models = {name: score_paraphrases(texts, _forward(name, options)) for name in options.model}

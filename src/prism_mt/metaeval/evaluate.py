@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.bootstrap import Interval, interval
@@ -37,6 +37,8 @@ class Evaluation:
     task: Task
     resampling: Resampling
     results: tuple[MetricResult, ...]
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """How the scores of metrics were computed, where that is known."""
 
     def is_top(self, result: MetricResult) -> bool:
         """Whether a result is the best or not significantly worse."""
@@ -79,7 +81,8 @@ def evaluate(
         )
         for name in ordered
     )
-    return Evaluation(judgments.place, judgments.pair, bench.size(), task, resampling, results)
+    signatures = {metric.metric: metric.signature for metric in metrics if metric.signature}
+    return Evaluation(judgments.place, judgments.pair, bench.size(), task, resampling, results, signatures)
 
 
 class _Comparisons:

@@ -117,7 +117,10 @@ class Judgments:
 
 @dataclass(frozen=True, eq=False)
 class MetricScores:
-    """What one metric says of the outputs; `system_scores` where they are not means over segments (BLEU)."""
+    """What one metric says of the outputs; `system_scores` where they are not means over segments (BLEU).
+
+    `signature` says how the scores were computed, where that is known.
+    """
 
     metric: str
     pair: str
@@ -125,6 +128,7 @@ class MetricScores:
     segments: tuple[str, ...]
     scores: Matrix
     system_scores: Vector | None = None
+    signature: str = ""
 
     def __post_init__(self) -> None:
         where = f"scores of {self.metric} for {self.pair}"

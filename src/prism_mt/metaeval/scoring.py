@@ -67,7 +67,15 @@ def score_texts(
     system_scores = np.full(len(judgments.systems), np.nan)
     for row, total in totals.items():
         system_scores[row] = sign * metric.aggregate(total.tolist())
-    return MetricScores(metric.name, judgments.pair, judgments.systems, judgments.segments, scores, system_scores)
+    return MetricScores(
+        metric.name,
+        judgments.pair,
+        judgments.systems,
+        judgments.segments,
+        scores,
+        system_scores,
+        metric.signature() + (f"|reference:{reference}" if reference else ""),
+    )
 
 
 def choose_reference(texts: Texts, name: str | None, pair: str) -> str:

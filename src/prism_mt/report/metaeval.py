@@ -45,7 +45,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         rows.append((*row, result.rank, *(result.beside[title] for title in titles)))
     bold = frozenset((index, 1) for index, result in enumerate(results) if evaluation.is_top(result))
     caption = f"{evaluation.place}: {evaluation.size}"
-    return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation.task),))
+    return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation), *evaluation.signatures.values()))
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -66,7 +66,8 @@ def overview_table(evaluations: Sequence[Evaluation]) -> Table:
         if row[0] in found[place] and evaluation.is_top(found[place][row[0]])
     )
     task = evaluations[0].task
-    return Table(columns, tuple(rows), f"{statistic_title(task)}: all language pairs", bold, (_note(task),))
+    caption = f"{statistic_title(task)}: all language pairs"
+    return Table(columns, tuple(rows), caption, bold, (_note(evaluations[0]),))
 
 
 def sweep_table(found: Sweep) -> Table:
@@ -120,10 +121,15 @@ def statistic_title(task: Task) -> str:
     return name if task.over == "none" else f"{name} in {task.over}"
 
 
-def _note(task: Task) -> str:
-    if task.test == "none":
-        return "marked: the best and all others, as nothing was tested"
-    return f"marked: best, or not significantly worse than the best by {_TESTS[task.test]}"
+def _note(evaluation: Evaluation) -> str:
+    """What a mark means, with everything that it depends on."""
+    test, resampling = evaluation.task.test, evaluation.resampling
+    if test == "none":
+        return "marked: all, as nothing was tested"
+    note = f"marked: best, or not significantly worse than the best by {_TESTS[test]}"
+    if test != "intervals":
+        note += f", p < {resampling.alpha:g}"
+    return note if test == "williams" else f"{note}, {resampling.draws} draws, seed {resampling.seed}"
 
 
 def _disagreements(found: Sequence[Disagreement], metrics: Sequence[str], caption: str) -> Table:
