@@ -43,7 +43,7 @@ def requests(family: Family, model: ModelDirectory) -> list[Request]:
     source, target = LANGUAGES[family]
     generator = Generator(model, EngineOptions(), SearchOptions(max_length=LIMIT))
     route = generator.route(target, source)
-    return [request for text in TEXTS if (request := generator._request(text, route, ""))]
+    return [request for text in TEXTS if (request := generator._request(text, route, 0, str))]
 
 
 def peer(network: Any, request: Request, model: ModelDirectory, options: SearchOptions) -> Any:

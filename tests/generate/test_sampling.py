@@ -10,7 +10,8 @@ from written import END, START, A, B, C, Written
 from prism_mt.generate.base import Found, Request
 from prism_mt.generate.sampling import SamplingRules, sample, uniforms
 
-ONE_TOKEN = {(): (1e-9, 0.5, 0.3, 0.2), **{(token,): (1.0, 0.0, 0.0, 0.0) for token in (A, B, C)}}
+ONE_TOKEN: dict[tuple[int, ...], tuple[float, ...]] = {(token,): (1.0, 0.0, 0.0, 0.0) for token in (A, B, C)}
+ONE_TOKEN[()] = (1e-9, 0.5, 0.3, 0.2)
 COUNT = 4000
 
 

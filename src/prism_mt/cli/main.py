@@ -17,6 +17,9 @@ COMMANDS = {
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
     "metaeval": "judge metrics against human judgments",
+    "translate": "translate texts",
+    "paraphrase": "paraphrase texts",
+    "rerank": "choose the best of several translations",
     "models": "list, inspect, convert and download models",
 }
 

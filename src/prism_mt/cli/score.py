@@ -17,6 +17,7 @@ from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.paraphrased import ParaphraseOptions
 from prism_mt.metrics.prism import Direction, PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.progress import counter
@@ -60,6 +61,18 @@ class ScoreOptions(InputOptions):
     long: LongPolicy = option(
         "a segment longer than the model's positions: stop, cut it off, or score windows", "error"
     )
+    paraphrases: int | None = option(
+        "parbleu and parchrf++: paraphrases of each reference (default: 5, or 1 with --replace-reference)",
+        None,
+        metavar="N",
+    )
+    replace_reference: bool = option("parbleu and parchrf++: paraphrases instead of the reference", False)
+    paraphrase_file: Path | None = option(
+        "parbleu and parchrf++: paraphrases as `prism paraphrase --format jsonl` writes them, a line per reference "
+        "(default: made by the model and kept in the cache)",
+        None,
+        metavar="FILE",
+    )
     engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
@@ -75,12 +88,13 @@ def run(options: ScoreOptions) -> None:
         logging.getLogger("prism_mt").setLevel(logging.DEBUG)
     names = _metric_names(options)
     model, prism = _model(options), _prism_options(options)
+    paraphrases = ParaphraseOptions(options.paraphrases, options.replace_reference, options.paraphrase_file)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
     inputs = open_inputs(options)
     _check_sides(names, inputs.text)
     code = _language_code(names, inputs)
-    setting = Setting(code, inputs.source_language, model, prism)
+    setting = Setting(code, inputs.source_language, model, prism, paraphrases)
     metrics = [make_metric(name, setting) for name in names or _default_metrics(inputs.text)]
     report = ScoreReport(options.segments, options.tokens)
     with counter("scoring", inputs.count * len(inputs.text.systems) * len(metrics)) as advance:

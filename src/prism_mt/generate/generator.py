@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -44,14 +44,14 @@ class Generator:
             raise PrismError(f"a beam of {options.beams} is too large for the vocabulary of the model")
         self.model = model
         self.options = options
-        self._engine_options = engine
+        self.engine_options = engine
         self._cut_off = 0
 
     @cached_property
     def searcher(self) -> Searcher:
         """The loaded model."""
-        engine = open_engine(self.model, self._engine_options)
-        if self._engine_options.engine == "ct2":
+        engine = open_engine(self.model, self.engine_options)
+        if self.engine_options.engine == "ct2":
             from prism_mt.engines.ct2 import CT2Engine
             from prism_mt.generate.ct2_search import CT2Searcher
 
@@ -75,15 +75,17 @@ class Generator:
             raise PrismError(f"the model {spec.name} needs the language of the source: give --from")
         return route
 
-    def generate(self, texts: Iterable[str], route: Route, name: str = "text") -> Iterator[list[Hypothesis]]:
+    def generate(
+        self, texts: Iterable[str], route: Route, where: Callable[[int], str] = lambda place: f"text {place + 1}"
+    ) -> Iterator[list[Hypothesis]]:
         """For every text its hypotheses, the best first (samples: as drawn); blanks for a blank text.
 
-        `name` is what messages call the texts.
+        `where` gives what a message calls the text at a place, counted from 0.
         """
-        rest = enumerate(texts, start=1)
+        rest = enumerate(texts)
         self._cut_off = 0
         while chunk := list(islice(rest, self._window)):
-            requests = [self._request(text, route, f"{name}, line {number}") for number, text in chunk]
+            requests = [self._request(text, route, place, where) for place, text in chunk]
             found = self._search([request for request in dict.fromkeys(requests) if request])
             for request in requests:
                 yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
@@ -96,7 +98,7 @@ class Generator:
         """So many texts that they fill some sixteen batches."""
         return max(16, 16 * 8192 // (32 * self.options.width))
 
-    def _request(self, text: str, route: Route, where: str) -> Request | None:
+    def _request(self, text: str, route: Route, place: int, where: Callable[[int], str]) -> Request | None:
         if not text.strip():
             return None
         spec = self.model.spec
@@ -106,7 +108,7 @@ class Generator:
         source = conventions.encode_source(self.model.source.encode(text), source_tag, target_tag)
         if len(source) > longest:
             raise PrismError(
-                f"{where} has {len(source):,} pieces, and the model takes at most {longest:,}: split it"
+                f"{where(place)} has {len(source):,} pieces, and the model takes at most {longest:,}: split it"
             )
         prefix = conventions.encode_target([], target_tag)[: conventions.target.index("pieces")]
         # In steps of 32, so that sentences of similar length share a limit and can share a batch.
@@ -165,8 +167,3 @@ def make_batches(requests: Sequence[Request], tokens: int, one_limit: bool) -> l
         else:
             batches.append([request])
     return batches
-
-
-def plain_engine(options: SearchOptions) -> EngineOptions:
-    """The engine that suits a search: CTranslate2 where it can, else torch."""
-    return EngineOptions(engine="ct2" if options.method == "beam" else "torch")

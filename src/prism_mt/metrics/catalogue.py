@@ -1,13 +1,15 @@
 """All metrics by name. A new metric is one file and one line here."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from prism_mt.engines.base import Engine
 from prism_mt.engines.factory import EngineOptions, open_engine
 from prism_mt.errors import PrismError
-from prism_mt.metrics import surface
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
+from prism_mt.metrics import paraphrased, surface
 from prism_mt.metrics.base import Metric, Side
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
@@ -46,6 +48,7 @@ class Setting:
     source_language: str | None = None
     model: ModelInUse = field(default_factory=ModelInUse)
     prism: PrismOptions = field(default_factory=PrismOptions)
+    paraphrases: paraphrased.ParaphraseOptions = field(default_factory=paraphrased.ParaphraseOptions)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,16 @@ def _prism(side: Side) -> Callable[[Setting], Metric]:
     return make
 
 
+def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
+    """A metric with more references, for which the model is opened unless a file has them."""
+
+    def make(options: SearchOptions) -> Generator:
+        engine = replace(setting.model.options, engine="torch", quantization="float32", temperature=1.0)
+        return Generator(setting.model.directory, engine, options)
+
+    return paraphrased.paraphrased(name, metric, setting.language, setting.paraphrases, make)
+
+
 _REF: frozenset[Side] = frozenset({"ref"})
 _SRC: frozenset[Side] = frozenset({"src"})
 
@@ -81,6 +94,16 @@ METRICS: dict[str, Entry] = {
         "chrF++ (word bigrams), as sacreBLEU computes it", _REF, lambda s: surface.chrf_plus_plus(s.language)
     ),
     "ter": Entry("translation edit rate (lower is better)", _REF, lambda s: surface.ter(s.language)),
+    "parbleu": Entry(
+        "BLEU with paraphrases among the references",
+        _REF,
+        lambda s: _paraphrased("parbleu", surface.bleu(s.language), s),
+    ),
+    "parchrf++": Entry(
+        "chrF3++ (single words) with paraphrases among the references",
+        _REF,
+        lambda s: _paraphrased("parchrf++", paraphrased.chrf_plus_plus(), s),
+    ),
 }
 
 

@@ -1,0 +1,162 @@
+"""`prism rerank`: choose the best of several translations."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from prism_mt.cli.options import Command, option
+from prism_mt.cli.translate import ModelOptions, fingerprint
+from prism_mt.engines.factory import EngineOptions
+from prism_mt.errors import PrismError
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.lists import Record, open_lists, write_lists
+from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.risk import Comparison, Utility, rerank
+from prism_mt.metrics.base import Metric, Segment
+from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
+from prism_mt.progress import counter
+from prism_mt.text.lines import Lines, open_lines
+
+
+@dataclass
+class RerankOptions(ModelOptions):
+    """Options of `prism rerank`."""
+
+    file: str = option(
+        "lists as `prism translate -n N --format jsonl` writes them, or, with --samples, texts to translate "
+        "(default: standard input)",
+        "-",
+        positional=True,
+    )
+    metric: str = option(
+        f"prism-src: the most probable given the source; any other of {', '.join(METRICS)}: the candidate that is best "
+        "on average when the others are its references (minimum Bayes risk)",
+        "prism-ref",
+        flags=("-m",),
+        metavar="NAME",
+    )
+    n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N")
+    lang: str | None = option("language of the candidates", None, flags=("--to", "-l"), metavar="XX")
+    src_lang: str | None = option(
+        "language of the sources, where the model needs it", None, flags=("--from",), metavar="XX"
+    )
+    samples: int | None = option("draw so many candidates from the model itself", None, metavar="N")
+    temperature: float = option("of the samples", 1.0, metavar="T")
+    top_k: int = option("draw samples from the K most probable tokens only; 0 means all", 0, metavar="K")
+    top_p: float = option("draw from the fewest tokens that together have probability P", 1.0, metavar="P")
+    seed: int = option("another seed gives other samples", 0, metavar="N")
+    engine: Literal["auto", "ct2", "torch"] = option(
+        "what computes; auto is torch, which encodes a candidate once for all that are compared with it", "auto"
+    )
+
+    def scoring_engine(self) -> EngineOptions:
+        """How utilities are computed."""
+        engine = "torch" if self.engine == "auto" else self.engine
+        return EngineOptions(engine, self.quantization, self.device, self.threads)
+
+
+class Candidates(NamedTuple):
+    """Lists to choose from."""
+
+    lines: Lines
+    """What they are read or made from."""
+    origin: str
+    """How they are made, for the identity of a run."""
+    records: Callable[[int], Iterator[Record]]
+    """The lists from a place, counted from 0, on."""
+
+
+def run(options: RerankOptions) -> None:
+    """Rerank, and write the best."""
+    name = options.metric.lower()
+    by_source = "ref" not in entry(name).needs
+    if options.n < 1:
+        raise PrismError(f"at least 1 hypothesis must be written, not {options.n}")
+    if options.lang is None and (options.samples is not None or name.startswith(("prism", "par"))):
+        raise PrismError("say which language the candidates are in: --to XX")
+    candidates = _read(options.file) if options.samples is None else _sampled(options, options.samples)
+    count = candidates.lines.count()
+    if count == 0:
+        raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
+    model = ModelInUse(options.model, options.offline, options.scoring_engine())
+    metric = make_metric(name, Setting(options.lang or "", options.src_lang, model))
+    run = fingerprint(candidates.lines, metric.signature(), candidates.origin, options.n)
+    with counter("reranking", count) as advance:
+
+        def records(done: int) -> Iterator[Record]:
+            for _ in range(done):
+                advance()
+            for record in rerank(candidates.records(done), utility(metric), by_source, done + 1):
+                yield Record(record.source, record.hypotheses[: options.n])
+                advance()
+
+        write_lists(options.output, "translations", options.format, run, records)
+
+
+def utility(metric: Metric) -> Utility:
+    """A metric as a utility: the other candidate takes the place of the reference, and higher is better."""
+    sign = -1.0 if metric.name == "ter" else 1.0
+
+    def values(comparisons: Iterable[Comparison]) -> Iterator[float]:
+        segments = (
+            Segment(hypothesis, () if reference is None else (reference,), source, number)
+            for hypothesis, reference, source, number in comparisons
+        )
+        return (sign * result.score for result in metric.score(segments))
+
+    return values
+
+
+def _read(file: str) -> Candidates:
+    """Lists from a JSONL file."""
+    lists = open_lists(file)
+
+    def records(done: int) -> Iterator[Record]:
+        for number, record in enumerate(lists, start=1):
+            if not record.hypotheses:
+                raise PrismError(f"{lists.name}, line {number} has no candidates")
+            if number > done:
+                yield record
+
+    return Candidates(lists.lines, "read", records)
+
+
+def _sampled(options: RerankOptions, samples: int) -> Candidates:
+    """Samples of the model's translations of plain texts."""
+    search = SearchOptions(
+        "sample",
+        samples,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+        seed=options.seed,
+    )
+    texts = open_lines(options.file)
+    model = options.open()
+    generator = Generator(model, EngineOptions("torch", device=options.device, threads=options.threads), search)
+    route = generator.route(options.lang or "", options.src_lang)
+
+    def records(done: int) -> Iterator[Record]:
+        found = generator.generate(
+            islice(iter(texts), done, None), route, lambda place: f"{texts.name}, line {done + place + 1}"
+        )
+        return (
+            Record(source, hypotheses)
+            for source, hypotheses in zip(islice(iter(texts), done, None), found, strict=True)
+        )
+
+    return Candidates(texts, f"{model.digest} {search.signature()} {samples} {route}", records)
+
+
+COMMAND = Command(
+    "rerank",
+    "Choose the best of several translations by minimum Bayes risk, or by their probability given the source.",
+    RerankOptions,
+    run,
+    epilog="""examples:
+  prism translate --to de -n 20 --format jsonl input.txt | prism rerank --to de
+  prism rerank --metric chrf lists.jsonl
+  prism rerank --to de --samples 32 --top-p 0.95 input.txt -o output.txt
+""",
+)

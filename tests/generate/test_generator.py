@@ -1,0 +1,155 @@
+"""From texts to hypotheses: order, blanks, languages, errors, the store."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hf_models import cached
+from made import SENTENCES, make_model
+
+from prism_mt.engines.base import OutOfMemory
+from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.errors import PrismError
+from prism_mt.generate.base import Found, Request, textless_ids
+from prism_mt.generate.generator import Generator, Hypothesis, Route, make_batches
+from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.store import StoredLists
+from prism_mt.models.resolve import open_model
+from prism_mt.models.store import ModelDirectory, write_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
+    return write_model(make_model(max_positions=64), tmp_path_factory.mktemp("generator") / "made")
+
+
+def generator(model: ModelDirectory, engine: EngineName = "torch", **options: Any) -> Generator:
+    return Generator(model, EngineOptions(engine, device="cpu", threads=1), SearchOptions(max_length=8, **options))
+
+
+TEXTS = [SENTENCES[0], "", SENTENCES[6], SENTENCES[0], " \t", "Hello"]
+
+
+@pytest.mark.parametrize("engine", ["ct2", "torch"])
+def test_order_duplicates_and_blanks(model: ModelDirectory, engine: EngineName, caplog: Any) -> None:
+    made = generator(model, engine, n=2)
+    route = made.route("English")
+    assert route == Route(None, "en")
+    with caplog.at_level(logging.WARNING):
+        found = list(made.generate(TEXTS, route))
+    assert [len(one) for one in found] == [2] * 6
+    assert found[1] == found[4] == [Hypothesis("", 0.0)] * 2
+    assert found[0] == found[3] != found[2]
+    assert all(one.text for place in (0, 2, 5) for one in found[place])
+    assert "8 hypotheses were cut off at the largest length" in caplog.text
+    alone = [hypotheses for text in TEXTS for hypotheses in made.generate([text], route)]
+    assert [[one.text for one in hypotheses] for hypotheses in alone] == [[one.text for one in h] for h in found]
+
+
+def test_engines_agree(model: ModelDirectory) -> None:
+    route = generator(model).route("de")
+    [torch, ct2] = [list(generator(model, name, n=3).generate(SENTENCES, route)) for name in ("torch", "ct2")]
+    for one, other in zip(torch, ct2, strict=True):
+        assert [a.text for a in one] == [b.text for b in other]
+        assert [a.score for a in one] == pytest.approx([b.score for b in other], abs=1e-4)
+
+
+def test_a_long_text_is_named(model: ModelDirectory) -> None:
+    made = generator(model)
+    texts = ["a", "word " * 70]
+    with pytest.raises(PrismError, match=r"in.txt, line 12 has \d+ pieces, and the model takes at most 64"):
+        list(made.generate(texts, made.route("en"), lambda place: f"in.txt, line {place + 11}"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 6, "beam": 5}, "a beam of 5 cannot give 6 hypotheses"),
+        ({"method": "diverse", "beam": 10, "groups": 4}, "4 groups do not divide a beam of 10"),
+        ({"n": 0}, "the number of hypotheses must be at least 1, not 0"),
+        ({"beam": 0}, "the beam must be at least 1"),
+        ({"method": "sample", "temperature": 0.0}, "the temperature must be above 0"),
+        ({"method": "sample", "top_p": 1.5}, "top-p above 0 and at most 1"),
+        ({"method": "diverse", "strength": -1.0}, "cannot be below 0"),
+        ({"max_length": 1}, "at least 3 tokens"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        SearchOptions(**options)
+
+
+def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
+    with pytest.raises(PrismError, match="the ct2 engine has no diverse beam search: use --engine torch"):
+        generator(model, "ct2", method="diverse")
+    with pytest.raises(PrismError, match="too large for the vocabulary"):
+        generator(model, beam=1000)
+    with pytest.raises(PrismError, match="does not know the language 'xx'"):
+        generator(model).route("xx")
+    marian = generator(open_model(str(cached("marian")[0])))
+    with pytest.raises(PrismError, match="writes en only, not de"):
+        marian.route("de", "de")
+    with pytest.raises(PrismError, match="reads de only, not en"):
+        marian.route("en", "en")
+    with pytest.raises(PrismError, match="needs the language of the source: give --from"):
+        generator(open_model(str(cached("m2m100")[0]))).route("fr")
+
+
+def test_defaults_by_method() -> None:
+    assert SearchOptions("diverse").signature() == "diverse-b100-g10-s1-lp1"
+    assert SearchOptions(n=7).signature() == "beam-b7-lp1"
+    assert SearchOptions("sample", n=7, top_p=0.9).signature() == "sample-t1-k0-p0.9-seed0-lp1"
+    assert SearchOptions("penalty").signature() == "penalty-b5-a0.006-e4-subtract-lp1"
+
+
+def test_ids_without_text(model: ModelDirectory) -> None:
+    assert textless_ids(model) == [0, 1, 3, *sorted(tag for tag in model.spec.languages.values() if tag)]
+
+
+def test_batches() -> None:
+    requests = [Request((1,) * length, (2,), limit) for length, limit in [(3, 32), (9, 32), (9, 64), (2, 32)]]
+    assert [[len(one.source) for one in batch] for batch in make_batches(requests, 18, False)] == [[9, 9], [3, 2]]
+    assert [[len(one.source) for one in batch] for batch in make_batches(requests, 27, True)] == [[9], [9, 3, 2]]
+    assert len(make_batches(requests, 1, False)) == 4
+
+
+def test_memory_that_runs_out_makes_smaller_batches(model: ModelDirectory) -> None:
+    class Small:
+        parallel, budget, one_limit = 2, 10_000, False
+        sizes: list[int] = []  # noqa: RUF012
+
+        def submit(self, batch: Any) -> Any:
+            def wait() -> list[list[Found]]:
+                self.sizes.append(len(batch))
+                if len(batch) > capacity:
+                    raise OutOfMemory
+                return [[Found((9,), 0.0)] for _ in batch]
+
+            return wait
+
+    made = generator(model)
+    made.__dict__["searcher"] = Small()
+    capacity = 2
+    assert len(list(made.generate(SENTENCES[:5], made.route("en")))) == 5
+    assert Small.sizes == [5, 2, 3, 1, 2]
+    capacity = 0
+    with pytest.raises(PrismError, match="not enough memory to search a sentence of"):
+        list(made.generate(SENTENCES[:2], made.route("en")))
+
+
+def test_stored_lists_are_made_once(model: ModelDirectory, monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path))
+    made = generator(model, n=2)
+    route = made.route("en", "en")
+    first = StoredLists(made, route).lists({"Hello": "a", "world": "b", "": "c"})
+    assert first[""] == [Hypothesis("", 0.0)] * 2
+    monkeypatch.setattr(made, "_search", lambda requests: pytest.fail("searched again") if requests else {})
+    assert StoredLists(made, route).lists({"world": "b", "Hello": "a"}) == {
+        key: first[key] for key in ("world", "Hello")
+    }
+    other = generator(model, n=2, method="diverse", beam=4, groups=2)
+    assert StoredLists(other, route).path != StoredLists(made, route).path
+    StoredLists(made, route).path.write_text("no database at all, but long enough to be looked at" * 20)
+    with pytest.raises(PrismError, match=r"cannot use the stored paraphrases in .*delete that file"):
+        StoredLists(made, route).lists({"Hello": "a"})

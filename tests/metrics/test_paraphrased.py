@@ -1,0 +1,129 @@
+"""Metrics with paraphrases among the references."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import make_model
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from prism_mt.engines.factory import EngineOptions
+from prism_mt.errors import PrismError
+from prism_mt.generate.generator import Generator
+from prism_mt.metrics.base import Segment
+from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
+from prism_mt.metrics.paraphrased import ParaphraseOptions
+from prism_mt.models.store import write_model
+
+HYPOTHESES = ["The cat sat on the mat.", "He went home by bus, she said."]
+REFERENCES = ["A cat was sitting on the mat.", "She said that he took the bus home."]
+PARAPHRASES = [
+    ["The cat sat on a mat.", "The cat was on the mat."],
+    ["He went home by bus.", "By bus he went home."],
+]
+
+
+def write(path: Path, sources: list[str], paraphrases: list[list[str]]) -> Path:
+    rows = [
+        {"source": source, "paraphrases": [{"text": text, "score": -1} for text in texts]}
+        for source, texts in zip(sources, paraphrases, strict=True)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "par.jsonl", REFERENCES, PARAPHRASES)
+
+
+def segments() -> list[Segment]:
+    texts = zip(HYPOTHESES, REFERENCES, strict=True)
+    return [
+        Segment(hypothesis, (reference,), None, number) for number, (hypothesis, reference) in enumerate(texts, 1)
+    ]
+
+
+def system_score(name: str, options: ParaphraseOptions) -> float:
+    metric = make_metric(name, Setting("en", paraphrases=options))
+    totals = [sum(column) for column in zip(*(r.statistics for r in metric.score(segments())), strict=True)]
+    return metric.aggregate(totals)
+
+
+PEERS: dict[str, Any] = {"parbleu": BLEU(), "parchrf++": CHRF(char_order=6, word_order=1, beta=3)}
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize(("count", "replace"), [(0, False), (1, False), (2, False), (1, True), (None, True)])
+def test_equal_to_sacrebleu_with_more_references(name: str, count: int | None, replace: bool, file: Path) -> None:
+    number = 1 if count is None else count
+    original = [] if replace else [REFERENCES]
+    wanted = PEERS[name].corpus_score(
+        HYPOTHESES, original + [[row[i] for row in PARAPHRASES] for i in range(number)]
+    )
+    assert system_score(name, ParaphraseOptions(count, replace, file)) == pytest.approx(wanted.score)
+
+
+def test_signature(file: Path) -> None:
+    metric = make_metric("parchrf++", Setting("en", paraphrases=ParaphraseOptions(2, False, file)))
+    list(metric.score(segments()))
+    assert metric.signature().startswith(
+        "parchrf++|par:2-added|by:par.jsonl|nrefs:3|case:mixed|eff:yes|nc:6|nw:1|"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sources", "paraphrases", "count", "message"),
+    [
+        (REFERENCES[:1], PARAPHRASES[:1], 1, "par.jsonl has paraphrases of 1 references, but there are more"),
+        (
+            [*REFERENCES, "x"],
+            [*PARAPHRASES, ["x"]],
+            1,
+            "par.jsonl has paraphrases of 3 references, but there are 2",
+        ),
+        (REFERENCES[::-1], PARAPHRASES, 1, "par.jsonl, line 1 has paraphrases of another text"),
+        (REFERENCES, PARAPHRASES, 3, "par.jsonl, line 1 has 2 paraphrases, but 3 are asked for"),
+    ],
+)
+def test_a_file_that_does_not_fit(
+    sources: list[str], paraphrases: list[list[str]], count: int, message: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "par.jsonl", sources, paraphrases)
+    with pytest.raises(PrismError, match=message):
+        system_score("parbleu", ParaphraseOptions(count, False, path))
+
+
+@pytest.mark.parametrize(
+    ("count", "replace", "message"), [(-1, False, "cannot be below 0"), (0, True, "leaves no reference")]
+)
+def test_bad_options(count: int, replace: bool, message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        ParaphraseOptions(count, replace)
+
+
+def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    folder = write_model(make_model(max_positions=32), tmp_path / "made").folder
+    asked: list[str] = []
+    search = Generator._search
+
+    def watched(self: Generator, requests: Any) -> Any:
+        asked.extend(requests)
+        return search(self, requests)
+
+    monkeypatch.setattr(Generator, "_search", watched)
+    model = ModelInUse(str(folder), options=EngineOptions(device="cpu", threads=1))
+    texts = [Segment("a b", ("Hello world",), None, 1), Segment("c", ("Hello world",), None, 1)]
+    totals = {}
+    for count in (1, 3, 30):
+        metric = make_metric("parchrf++", Setting("en", model=model, paraphrases=ParaphraseOptions(count)))
+        totals[count] = [result.statistics for result in metric.score(texts)]
+        assert f"|par:{count}-added|by:made@" in metric.signature()
+        assert "-diverse-b30-g10-s1-lp1|" in metric.signature()
+        assert f"nrefs:{count + 1}|" in metric.signature()
+    assert len(asked) == 1  # one reference, searched once for all systems and counts
+    with pytest.raises(PrismError, match="paraphrases need the language of the references"):
+        make_metric("parbleu", Setting("", model=model))
