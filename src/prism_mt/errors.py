@@ -13,3 +13,7 @@ class MissingExtra(PrismError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional package: pip install 'prism-mt[{extra}]'")
+
+    def __reduce__(self) -> tuple[type[PrismError], tuple[str]]:
+        # A worker process sends its errors to its parent, which must be able to build them again.
+        return PrismError, (str(self),)

@@ -269,6 +269,12 @@ def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> st
         ('kind = "length"', 'kind = "lenght"', "unknown kind of step 'lenght'"),
         ('heldout = ["test.tsv"]', 'heldout = ["multi.jsonl"]', "both a source and held out"),
         ('heldout = ["test.tsv"]', 'heldout = ["none.tsv"]', "no file matches"),
+        ('path = "multi.jsonl"', 'path = "multi.jsonl"\npairs = ["en-nl"]', "name nl, which is no language"),
+        ("max_repeat = 2.0", "max_repeat = 2.0\nlanguages = { zh = 2 }", "the language zh of a step"),
+        ("max_repeat = 2.0", "max_repeat = 0.0", "must be above 0"),
+        ("max_repeat = 2.0", "shares = { film = 1 }", "differ: film"),
+        ('kind = "normalise"', 'kind = "margin"\nthresholds = { film = 1.1 }', "the group film of a step"),
+        ('kind = "normalise"', 'kind = "margin"\nencoder = "laser"', "laser needs the folder"),
         ("size = 380", "size = 38000", "could not be trained with 38000 pieces"),
         (
             'languages = ["de", "en", "fr"]',

@@ -113,7 +113,7 @@ def find_sources(config: CorpusConfig, root: Path) -> list[Source]:
 
 def find_files(pattern: str, root: Path) -> list[Path]:
     """The files that a path or pattern stands for, in alphabetical order."""
-    paths = sorted(Path(path) for path in glob.glob(str(root / pattern)))
+    paths = sorted(root / path for path in glob.glob(pattern, root_dir=root))
     if not paths:
         raise PrismError(f"no file matches {root / pattern}: correct the path or give --root")
     return paths

@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
@@ -58,6 +59,11 @@ class Processes:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
+        except BrokenProcessPool as error:
+            raise PrismError(
+                "a worker process died, perhaps for want of memory: "
+                "run again with fewer --workers; what is finished stays"
+            ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -44,6 +44,12 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
         if language(code).code != code:
             raise PrismError(f"{where}: write the language {code} as {language(code).code}")
     sources = tuple(find_sources(config, root))
+    for source in sources:
+        strange = {code for pair in source.config.pairs for code in pair.split("-")} - set(config.languages)
+        if strange:
+            raise PrismError(
+                f"{where}: the pairs of {source.config.path} name {min(strange)}, which is no language of the corpus"
+            )
     heldout = tuple(path for pattern in config.heldout for path in find_files(pattern, root))
     both = {path.resolve() for path in heldout} & {path.resolve() for s in sources for path in s.files}
     if both:
@@ -53,6 +59,8 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
     steps = tuple(
         build_step(table, context, f"{where}: step {number}") for number, table in enumerate(config.step, 1)
     )
+    for step in steps:
+        step.check()
     return Preparation(config, root, output, sources, heldout, steps)
 
 
@@ -61,8 +69,7 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
     _claim(preparation, restart)
     report, finished = Report(), run_stages(preparation, executor)
     for stage in finished:
-        for chunk in stage.chunks:
-            report.add(chunk.counts, chunk.rejects)
+        report.add(stage.counts)
     config, last = preparation.config, finished[-1]
     job = EncodeJob(
         last.directory,
@@ -73,11 +80,11 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
         config.seed,
     )
     encoded = encode(job, last, executor)
-    for chunk in encoded:
-        report.add(chunk.counts)
-    report.add(write_shards(job, encoded, config.languages, preparation.output))
+    report.add(encoded.counts)
+    report.add(write_shards(job, encoded.chunks, config.languages, preparation.output))
     report.write_tsv(preparation.output / "report.tsv")
-    report.write_rejects(preparation.output / "rejects.tsv")
+    rejects = (reject for chunk in finished[0].store.chunks() for reject in chunk.rejects)
+    report.write_rejects(preparation.output / "rejects.tsv", rejects)
     remove_directory(preparation.work)
     return report
 
@@ -149,6 +156,8 @@ def _vocabulary(preparation: Preparation, corpus: Finished) -> Path:
 def _claim(preparation: Preparation, restart: bool) -> None:
     """Make sure that unfinished work in the output directory is of the same configuration."""
     plan_file = preparation.work / "plan.json"
+    for leftover in preparation.output.glob("*.partial"):
+        leftover.unlink()
     files = [path for source in preparation.sources for path in source.files] + list(preparation.heldout)
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     mine = json.dumps({"config": dataclasses.asdict(preparation.config), "files": stats}, indent=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prism_mt.corpus.rows import Reject
-from prism_mt.corpus.store import Counts
+from prism_mt.corpus.store import Counts, add_counts
 from prism_mt.files import write_atomically
 
 if TYPE_CHECKING:
@@ -17,20 +17,15 @@ _FILE_WIDTH = 200
 
 
 class Report:
-    """Counts added up over chunks, in the order in which the steps ran."""
+    """Counts added up over stages, in the order in which the steps ran."""
 
     def __init__(self) -> None:
         self.counts: Counts = {}
-        self.rejects: list[Reject] = []
+        self.rejects = 0
 
-    def add(self, counts: Counts, rejects: Iterable[Reject] = ()) -> None:
-        """Add the counts of one chunk."""
-        for step, pairs in counts.items():
-            totals = self.counts.setdefault(step, {})
-            for pair, numbers in pairs.items():
-                old = totals.get(pair, [0, 0, 0])
-                totals[pair] = [a + b for a, b in zip(old, numbers, strict=True)]
-        self.rejects.extend(rejects)
+    def add(self, counts: Counts) -> None:
+        """Add the counts of one stage."""
+        add_counts(self.counts, counts)
 
     def write_tsv(self, path: Path) -> None:
         """One line per step and pair: rows before, rows kept, rows dropped, and rows after with repetitions."""
@@ -40,11 +35,12 @@ class Report:
                 for pair, (before, kept, after) in sorted(pairs.items()):
                     handle.write(f"{step}\t{pair}\t{before}\t{kept}\t{max(0, before - kept)}\t{after}\n")
 
-    def write_rejects(self, path: Path) -> None:
+    def write_rejects(self, path: Path, rejects: Iterable[Reject]) -> None:
         """One line per line of a source that is not a row: file, line and reason."""
         with write_atomically(path) as handle:
             handle.write("file\tline\treason\n")
-            for reject in self.rejects:
+            for reject in rejects:
+                self.rejects += 1
                 handle.write(f"{reject.file}\t{reject.line}\t{reject.reason}\n")
 
     def totals(self) -> list[tuple[str, int, int, int]]:
@@ -71,7 +67,7 @@ class Report:
         console.print(totals)
         console.print(self._pair_table(Table(title="Rows dropped by each step, per language pair")))
         if self.rejects:
-            console.print(f"{len(self.rejects):,} lines were rejected; they are listed in rejects.tsv")
+            console.print(f"{self.rejects:,} lines were rejected; they are listed in rejects.tsv")
 
     def _pair_table(self, table: "Table") -> "Table":
         # A step that dropped nothing needs no column.

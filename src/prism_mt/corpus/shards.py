@@ -1,7 +1,7 @@
 """The last stage: pieces instead of text, a validation part, and shards."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from prism_mt.corpus.hashing import fraction
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.stages import Finished
 from prism_mt.corpus.steps.decontaminate import load_held_out
-from prism_mt.corpus.store import Chunk, Counts, Part, Store, save_array
+from prism_mt.corpus.store import Chunk, Counts, Part, Store, add_counts, save_array
 from prism_mt.errors import PrismError
 from prism_mt.progress import track
 from prism_mt.training.shards import ShardWriter
@@ -93,19 +93,22 @@ def _encoder(path: str) -> Callable[[list[str]], list[list[int]]]:
     return lambda texts: list(processor.encode(texts))
 
 
-def encode(job: EncodeJob, finished: Finished, executor: Executor) -> list[Chunk]:
+def encode(job: EncodeJob, finished: Finished, executor: Executor) -> Finished:
     """Encode all chunks; fails when training rows have sentences of held-out files."""
-    chunks = list(track(executor.map(encode_chunk, job, finished.chunks), "encode", len(finished.chunks)))
-    overlaps = sum(chunk.overlaps for chunk in chunks)
+    chunks, counts, overlaps = [], Counts(), 0
+    for chunk in track(executor.map(encode_chunk, job, finished.chunks), "encode", len(finished.chunks)):
+        add_counts(counts, chunk.counts)
+        chunks.append(Chunk(chunk.index, chunk.parts))
+        overlaps += chunk.overlaps
     if overlaps:
         raise PrismError(
             f"{overlaps} rows have a sentence of the held-out files ({', '.join(p.name for p in job.heldout)}): "
             'add a [[step]] with kind = "decontaminate"'
         )
-    return chunks
+    return Finished(job.output, chunks, counts)
 
 
-def write_shards(job: EncodeJob, chunks: list[Chunk], languages: list[str], folder: Path) -> Counts:
+def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], folder: Path) -> Counts:
     """Put the encoded chunks together; returns how many rows went into each part."""
     store, valid = Store(job.output), Counter[str]()
     counts: Counts = {"validation": {}, "training": {}}

@@ -15,7 +15,7 @@ from prism_mt.corpus.readers import Block, Selection, parse_block
 from prism_mt.corpus.rows import Reject, Row, by_cell
 from prism_mt.corpus.steps.base import Cell, Filter, Ordered, Step
 from prism_mt.corpus.steps.margin import Margin
-from prism_mt.corpus.store import Chunk, Counts, Store, count_pairs, save_array
+from prism_mt.corpus.store import Chunk, Counts, Store, add_counts, count_pairs, save_array
 from prism_mt.files import write_atomically
 from prism_mt.progress import track
 
@@ -112,10 +112,11 @@ def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
 class Finished:
     """The output of a stage: what the next steps see as the corpus."""
 
-    def __init__(self, directory: Path, chunks: Sequence[Chunk]) -> None:
+    def __init__(self, directory: Path, chunks: Sequence[Chunk], counts: Counts) -> None:
         self.directory = directory
         self.store = Store(directory)
         self.chunks = chunks
+        self.counts = counts
 
     def sizes(self) -> Mapping[Cell, int]:
         """Rows by source and language pair."""
@@ -139,7 +140,8 @@ def run_stage(job: Job, previous: Finished | None, blocks: Iterable[Block], exec
     """Run a stage over what the one before has left, or load it when an earlier run has completed it."""
     store, mark = Store(job.output), job.output / "complete.json"
     if mark.exists():
-        return Finished(job.output, list(store.chunks()))
+        counts: Counts = json.loads(mark.read_text("utf-8"))
+        return Finished(job.output, [_brief(chunk) for chunk in store.chunks()], counts)
     if previous is None:
         results, total = executor.map(run_chunk, job, blocks), None
     elif job.stage.pairwise is not None:
@@ -149,14 +151,20 @@ def run_stage(job: Job, previous: Finished | None, blocks: Iterable[Block], exec
         results, total = executor.map(run_segment, task, segments), len(segments)
     else:
         results, total = executor.map(run_chunk, job, previous.chunks), len(previous.chunks)
-    chunks = []
+    chunks, counts = [], {}
     for chunk in track(results, ", ".join(job.names) or "read", total):
         if job.stage.ordered is not None:
             chunk = _decide(store, chunk, job.stage.ordered, job.names[-1])
-        chunks.append(chunk)
+        add_counts(counts, chunk.counts)
+        chunks.append(_brief(chunk))
     with write_atomically(mark) as handle:
-        json.dump({"chunks": len(chunks)}, handle)
-    return Finished(job.output, chunks)
+        json.dump(counts, handle)
+    return Finished(job.output, chunks, counts)
+
+
+def _brief(chunk: Chunk) -> Chunk:
+    """A chunk without its counts and rejects, of which a large corpus has too many to keep for every chunk."""
+    return Chunk(chunk.index, chunk.parts)
 
 
 def _decide(store: Store, chunk: Chunk, step: Ordered, name: str) -> Chunk:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,7 @@ Counts = dict[str, dict[str, list[int]]]
 """By step and language pair: rows before, rows kept, and rows after with repetitions."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The rows of one source and language pair in a chunk file."""
 
     source: int
@@ -44,6 +44,15 @@ class Chunk:
     def rows(self) -> int:
         """Rows in the file, before any ordered step decided about them."""
         return sum(part.rows for part in self.parts)
+
+
+def add_counts(totals: Counts, counts: Counts) -> None:
+    """Add the counts of one chunk to those of many."""
+    for step, pairs in counts.items():
+        known = totals.setdefault(step, {})
+        for pair, numbers in pairs.items():
+            old = known.get(pair, [0, 0, 0])
+            known[pair] = [a + b for a, b in zip(old, numbers, strict=True)]
 
 
 def count_pairs(before: Iterable[Row], after: Iterable[Row]) -> dict[str, list[int]]:
@@ -100,7 +109,7 @@ class Store:
         with write_atomically(self.path(chunk.index, "done.json")) as handle:
             json.dump(
                 {
-                    "parts": [list(vars(part).values()) for part in chunk.parts],
+                    "parts": chunk.parts,
                     "counts": chunk.counts,
                     "rejects": chunk.rejects,
                     "overlaps": chunk.overlaps,

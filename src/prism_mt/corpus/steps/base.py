@@ -1,7 +1,7 @@
 """What a step is: a filter of rows on their own, or an ordered decision that remembers the rows before."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mt.corpus.rows import Row
+from prism_mt.errors import PrismError
 
 Cell = tuple[int, str]
 """A source index and a language pair: what caps and shares count by."""
@@ -59,8 +60,20 @@ class Step(ABC):
         self.config = config
         self.context = context
 
+    def check(self) -> None:  # noqa: B027 (most steps have nothing to check)
+        """Fail before the first row is read when a setting or an installed package makes the step impossible."""
+
     def prepare(self, corpus: Corpus) -> None:  # noqa: B027 (most steps have nothing to prepare)
         """Learn from the corpus what the step needs; only called when `needs_corpus`."""
+
+
+def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Fail when a setting names something that the corpus does not have."""
+    strange = sorted(set(given) - set(known))
+    if strange:
+        raise PrismError(
+            f"{what} {', '.join(strange)} of a step is not in the corpus: it has {', '.join(sorted(set(known)))}"
+        )
 
 
 class Filter(Step):

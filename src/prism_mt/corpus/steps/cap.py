@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mt.corpus.rows import Row
-from prism_mt.corpus.steps.base import Cell, Copies, Corpus
+from prism_mt.corpus.steps.base import Cell, Copies, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota
 from prism_mt.errors import PrismError
 
@@ -32,6 +32,12 @@ class Cap(Drawn):
         by: Literal["random", "margin"] = "random"
 
     config: Config
+
+    def check(self) -> None:
+        """The groups must be known, and margins are compared within a pair."""
+        check_names(self.config.groups, self.context.groups, "the group")
+        if self.config.by == "margin" and self.config.groups:
+            raise PrismError("a cap by margin is per language pair over all groups: leave out groups")
 
     def prepare(self, corpus: Corpus) -> None:
         """Work out how many rows of each cell may stay."""
@@ -67,8 +73,6 @@ class Cap(Drawn):
 
     def _prepare_margins(self, corpus: Corpus, wanted: dict[Cell, int]) -> None:
         """Find, for each pair, the margin that the last row to stay has."""
-        if self.config.groups:
-            raise PrismError("a cap by margin is per language pair over all groups: leave out groups")
         margins = {pair: array("f") for _, pair in wanted}
         for row in corpus.rows():
             if row.pair in margins:

@@ -42,6 +42,11 @@ class LanguageFilter(Filter):
         super().__init__(config, context)
         self._identify = identify
 
+    def check(self) -> None:
+        """The identifier must be installed."""
+        if self._identify is None:
+            bundled_identifier()
+
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows whose two sides are in their languages."""
         # The sides of a multi-parallel row come back in many pairs of the same chunk.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from prism_mt.corpus.encoders import EncoderName, Vectors, load_encoder
 from prism_mt.corpus.rows import Row
-from prism_mt.corpus.steps.base import Filter, Step
+from prism_mt.corpus.steps.base import Filter, Step, check_names
 from prism_mt.errors import MissingExtra
 
 
@@ -39,6 +39,12 @@ class Margin(Step):
         """Rows of a pair that are searched together; more need more memory and time."""
 
     config: Config
+
+    def check(self) -> None:
+        """The encoder and faiss must be there, and the groups known."""
+        check_names(self.config.thresholds, self.context.groups, "the group")
+        load_encoder(self.config.encoder, self._folder())
+        _faiss()
 
     def embed(self, rows: Sequence[Row]) -> tuple[Vectors, npt.NDArray[np.int32]]:
         """Vectors of the different sentences, and the places of the two sides of each row; -1 when unknown."""
@@ -116,12 +122,16 @@ def _distinct(vectors: Vectors) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _mean_cosine(queries: Vectors, candidates: Vectors, neighbours: int) -> npt.NDArray[np.float64]:
-    try:
-        import faiss
-    except ImportError:
-        raise MissingExtra("the margin filter", "encoders") from None
-    index = faiss.IndexFlatIP(candidates.shape[1])
+    index = _faiss().IndexFlatIP(candidates.shape[1])
     index.add(candidates)
     cosines, _ = index.search(queries, min(neighbours, len(candidates)))
     means: npt.NDArray[np.float64] = cosines.astype(np.float64).mean(axis=1)
     return means
+
+
+def _faiss() -> Any:
+    try:
+        import faiss
+    except ImportError:
+        raise MissingExtra("the margin filter", "encoders") from None
+    return faiss

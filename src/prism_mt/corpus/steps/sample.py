@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from prism_mt.corpus.steps.base import Cell, Corpus
+from prism_mt.corpus.steps.base import Cell, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota, spread
 from prism_mt.errors import PrismError
 
@@ -29,6 +29,12 @@ class Sample(Drawn):
         """How often a row may occur at most."""
 
     config: Config
+
+    def check(self) -> None:
+        """The languages must be known, and the numbers positive."""
+        check_names(self.config.languages, self.context.languages, "the language")
+        if min(self.config.total, self.config.temperature, self.config.max_repeat) <= 0:
+            raise PrismError("total, temperature and max_repeat of the sample step must be above 0")
 
     def prepare(self, corpus: Corpus) -> None:
         """Work out how many rows of each cell are wanted."""

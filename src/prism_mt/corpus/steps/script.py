@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from prism_mt.corpus.rows import Row
-from prism_mt.corpus.steps.base import Filter
+from prism_mt.corpus.steps.base import Filter, check_names
 
 Script = Literal["simplified", "traditional", "latin", "cyrillic"]
 
@@ -24,6 +24,10 @@ class ScriptFilter(Filter):
         """The script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; others are not looked at."""
 
     config: Config
+
+    def check(self) -> None:
+        """The languages must be known."""
+        check_names(self.config.scripts, self.context.languages, "the language")
 
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows in the wanted scripts."""
