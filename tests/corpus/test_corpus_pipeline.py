@@ -94,29 +94,40 @@ def sentence(language: str, number: int) -> str:
     return " ".join(words) + "."
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
+# Several chunks from little text.
+SMALL_BLOCKS = {"tsv": 2000, "jsonl": 2000, "moses": 2000, "tmx": 2000}
+
+
+def make_corpus(folder: Path) -> Path:
     multi = [{code: sentence(code, number) for code in ("en", "de", "fr")} for number in range(250)]
-    (tmp_path / "multi.jsonl").write_text("".join(json.dumps(row) + "\n" for row in multi), "utf-8")
+    (folder / "multi.jsonl").write_text("".join(json.dumps(row) + "\n" for row in multi), "utf-8")
     pairs = [f"en\tde\t{sentence('en', number)}\t{sentence('de', number)}" for number in range(200, 288)]
     pairs += ["en\tde\tonly three", "de\ten\t\tempty", "de\ten\tcopied words stay here\tcopied words stay here"]
-    (tmp_path / "pairs.tsv").write_text("\n".join(pairs) + "\n", "utf-8")
-    (tmp_path / "test.tsv").write_text(f"en\tde\t{sentence('en', 3).upper()}\tx\n", "utf-8")
-    (tmp_path / "config.toml").write_text(CONFIG, "utf-8")
-    return tmp_path
+    (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n", "utf-8")
+    (folder / "test.tsv").write_text(f"en\tde\t{sentence('en', 3).upper()}\tx\n", "utf-8")
+    (folder / "config.toml").write_text(CONFIG, "utf-8")
+    return folder
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several chunks from little text."""
-    monkeypatch.setattr(
-        "prism_mt.corpus.readers._BLOCK_BYTES", {"tsv": 2000, "jsonl": 2000, "moses": 2000, "tmx": 2000}
-    )
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("prism_mt.corpus.readers._BLOCK_BYTES", SMALL_BLOCKS)
+    return make_corpus(tmp_path)
 
 
-def run(corpus: Path, output: Path, executor: Executor | None = None, config: str = "config.toml") -> Report:
-    loaded = load_toml(corpus / config, CorpusConfig)
-    return prepare(open_preparation(loaded, corpus, output, config), executor or Serial())
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output of an uninterrupted run in one process."""
+    folder = make_corpus(tmp_path_factory.mktemp("whole"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("prism_mt.corpus.readers._BLOCK_BYTES", SMALL_BLOCKS)
+        run(folder, folder / "out")
+    return folder / "out"
+
+
+def run(corpus: Path, output: Path, executor: Executor | None = None) -> Report:
+    loaded = load_toml(corpus / "config.toml", CorpusConfig)
+    return prepare(open_preparation(loaded, corpus, output, "config.toml"), executor or Serial())
 
 
 def same_files(first: Path, second: Path) -> bool:
@@ -148,35 +159,32 @@ def test_counts_rejects_and_shards(corpus: Path) -> None:
     assert 0 < len(valid) == totals["validation"][2]
 
 
-def test_validation_sentences_are_in_no_training_row(corpus: Path) -> None:
-    run(corpus, corpus / "out")
+def test_validation_sentences_are_in_no_training_row(whole: Path) -> None:
     sides: dict[str, set[bytes]] = {"train": set(), "valid": set()}
     for part, found in sides.items():
-        data = ShardDataset(corpus / "out", part)  # type: ignore[arg-type]
+        data = ShardDataset(whole, part)  # type: ignore[arg-type]
         for number in range(len(data)):
             found.update(np.asarray(side, dtype=np.uint16).tobytes() for side in data.pair(number))
     # Of each validation row at least one sentence was set aside, so not all of them can be in training rows.
-    data = ShardDataset(corpus / "out", "valid")
+    data = ShardDataset(whole, "valid")
     for number in range(len(data)):
         pair = [np.asarray(side, dtype=np.uint16).tobytes() for side in data.pair(number)]
         assert not sides["train"].issuperset(pair)
 
 
-def test_processes_give_the_same_files_as_one_process(corpus: Path) -> None:
-    run(corpus, corpus / "one")
-    run(corpus, corpus / "two", Processes(2))
-    assert same_files(corpus / "one", corpus / "two")
+def test_processes_give_the_same_files_as_one_process(corpus: Path, whole: Path) -> None:
+    run(corpus, corpus / "out", Processes(2))
+    assert same_files(whole, corpus / "out")
 
 
-def test_a_ray_cluster_gives_the_same_files_as_one_process(corpus: Path) -> None:
+def test_a_ray_cluster_gives_the_same_files_as_one_process(corpus: Path, whole: Path) -> None:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
-    run(corpus, corpus / "one")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        run(corpus, corpus / "two", Ray("auto"))
+        run(corpus, corpus / "out", Ray("auto"))
     finally:
         ray.shutdown()
-    assert same_files(corpus / "one", corpus / "two")
+    assert same_files(whole, corpus / "out")
 
 
 def test_ray_that_is_not_installed_is_one_sentence(
@@ -187,11 +195,10 @@ def test_ray_that_is_not_installed_is_one_sentence(
     assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
 
 
-def test_another_seed_gives_another_sample(corpus: Path) -> None:
-    run(corpus, corpus / "one")
-    (corpus / "other.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
-    run(corpus, corpus / "two", config="other.toml")
-    assert not same_files(corpus / "one", corpus / "two")
+def test_another_seed_gives_another_sample(corpus: Path, whole: Path) -> None:
+    (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
+    run(corpus, corpus / "out")
+    assert not same_files(whole, corpus / "out")
 
 
 class Interrupted(Exception):
@@ -212,14 +219,13 @@ class StopsAfter:
             yield function(shared, item)
 
 
-def test_interrupted_anywhere_and_resumed_gives_the_same_files(corpus: Path) -> None:
-    run(corpus, corpus / "whole")
+def test_interrupted_anywhere_and_resumed_gives_the_same_files(corpus: Path, whole: Path) -> None:
     for tasks in (3, 20, 45, 60):
         output = corpus / f"after-{tasks}"
         with pytest.raises(Interrupted):
             run(corpus, output, StopsAfter(tasks))
         run(corpus, output)
-        assert same_files(corpus / "whole", output)
+        assert same_files(whole, output)
 
 
 def test_a_killed_process_is_resumed(corpus: Path) -> None:
@@ -297,7 +303,7 @@ def test_training_rows_that_are_held_out_are_an_error(corpus: Path, capsys: pyte
 
 
 def test_a_full_disk_is_one_sentence(
-    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Path, whole: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = 0
 
@@ -312,8 +318,7 @@ def test_a_full_disk_is_one_sentence(
         assert "No space left on device" in failure(corpus, capsys, CONFIG)
     # With room again the run goes on.
     run(corpus, corpus / "out")
-    run(corpus, corpus / "whole")
-    assert same_files(corpus / "whole", corpus / "out")
+    assert same_files(whole, corpus / "out")
 
 
 def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
