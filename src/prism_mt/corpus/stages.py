@@ -146,7 +146,7 @@ def run_stage(job: Job, previous: Finished | None, blocks: Iterable[Block], exec
         results, total = executor.map(run_chunk, job, blocks), None
     elif job.stage.pairwise is not None:
         segments = cut_segments(previous.chunks, job.stage.pairwise.config.max_rows)
-        job.stage.pairwise.warn_about(sorted({pair for _, pair in previous.sizes()}))
+        job.stage.pairwise.warn_about(code for _, pair in previous.sizes() for code in pair.split("-"))
         task = PairJob(job.stage.pairwise, job.names[0], job.output, previous.directory)
         results, total = executor.map(run_segment, task, segments), len(segments)
     else:

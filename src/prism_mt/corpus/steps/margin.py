@@ -58,15 +58,15 @@ class Margin(Step):
                     sides[number, side] = places.setdefault(text, len(places))
         return encoder.encode(list(places)) if places else np.zeros((0, 1), dtype=np.float32), sides
 
-    def warn_about(self, pairs: Iterable[str]) -> None:
-        """Say which pairs pass without a margin."""
+    def warn_about(self, languages: Iterable[str]) -> None:
+        """Say which languages pass without a margin."""
         known = load_encoder(self.config.encoder, self._folder()).languages
-        passed = [pair for pair in pairs if known is not None and not known.issuperset(pair.split("-"))]
-        if passed:
+        unknown = sorted(set(languages) - known) if known is not None else []
+        if unknown:
             logging.getLogger("prism_mt").warning(
-                "the encoder %s does not know a language of %s: these pairs pass the margin filter as they are",
+                "the encoder %s does not know %s: pairs with these languages pass the margin filter as they are",
                 self.config.encoder,
-                ", ".join(passed),
+                ", ".join(unknown),
             )
 
     def _folder(self) -> str:
