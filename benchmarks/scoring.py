@@ -10,6 +10,7 @@ them, and the share of the machine's matrix-multiply peak that useful arithmetic
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.text.subwords import Vocabulary
 
 WIDTH, LAYERS, HEADS, INNER, VOCABULARY = 512, 6, 8, 2048, 32_000
-Score = Callable[[], list[float]]
+Score = Callable[[list[Pair]], list[float]]
 
 
 def make_pairs(count: int, seed: int = 0) -> list[Pair]:
@@ -106,9 +107,9 @@ def pad(rows: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
     return ids, torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
 
 
-def run_ours(model: ModelDirectory, engine: EngineName, quantization: Quantization, pairs: list[Pair]) -> Score:
+def run_ours(model: ModelDirectory, engine: EngineName, quantization: Quantization) -> Score:
     loaded = open_engine(model, EngineOptions(engine, quantization, "cpu"))
-    return lambda: [float(tokens[1:].mean()) for tokens in score_pairs(loaded, pairs)]
+    return lambda pairs: [float(tokens[1:].mean()) for tokens in score_pairs(loaded, pairs)]
 
 
 def useful_operations(pairs: Sequence[Pair]) -> float:
@@ -133,13 +134,14 @@ def matrix_peak() -> float:
     return float(2 * 2048**3 / min(times))
 
 
-def best_time(run: Score, repeat: int) -> tuple[float, NDArray[np.float64]]:
-    run()  # warm up
+def best_time(name: str, run: Score, pairs: list[Pair], repeat: int) -> tuple[float, NDArray[np.float64]]:
+    run(pairs[:32])  # warm up
     times, scores = [], np.zeros(0)
     for _ in range(repeat):
         start = time.perf_counter()
-        scores = np.array(run())
+        scores = np.array(run(pairs))
         times.append(time.perf_counter() - start)
+    print(f"{name}: {', '.join(f'{seconds:.1f} s' for seconds in times)}", file=sys.stderr, flush=True)
     return min(times), scores
 
 
@@ -154,13 +156,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model = convert(peer, Path(folder) / "model")
         runs: dict[str, Score] = {
-            "transformers, batches of 8 in input order (a)": lambda: run_peer(peer, pairs, 8),
-            "transformers, one pair at a time (b)": lambda: run_peer(peer, pairs, 1),
-            "ours, torch float32": run_ours(model, "torch", "float32", pairs),
-            "ours, ct2 float32": run_ours(model, "ct2", "float32", pairs),
-            "ours, ct2 int8": run_ours(model, "ct2", "int8", pairs),
+            "transformers, batches of 8 in input order (a)": lambda pairs: run_peer(peer, pairs, 8),
+            "transformers, one pair at a time (b)": lambda pairs: run_peer(peer, pairs, 1),
+            "ours, torch float32": run_ours(model, "torch", "float32"),
+            "ours, ct2 float32": run_ours(model, "ct2", "float32"),
+            "ours, ct2 int8": run_ours(model, "ct2", "int8"),
         }
-        measured = {name: best_time(run, options.repeat) for name, run in runs.items()}
+        measured = {name: best_time(name, run, pairs, options.repeat) for name, run in runs.items()}
     peak, work = matrix_peak(), useful_operations(pairs)
     (a, exact), (b, _) = list(measured.values())[:2]
     rows = [
