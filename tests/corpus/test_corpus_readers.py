@@ -52,10 +52,10 @@ def test_tsv_rows_are_oriented_and_bad_lines_are_rejected_with_their_reason(tmp_
 
 
 def test_margins_come_from_their_column(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("de\ten\tHund\tdog\t1.07\nde\ten\tHund\tdog\tgood\n", "utf-8")
+    (tmp_path / "a.tsv").write_text("de\ten\tHund\tdog\t1.07\nde\ten\tHund\tdog\tnan\n", "utf-8")
     rows, rejects, _ = read(tmp_path, "en", "de", path="a.tsv", margin_column=5)
     assert [row.margin for row in rows] == [1.07]
-    assert rejects[0].reason == "the margin 'good' is not a number"
+    assert rejects[0].reason == "the margin 'nan' is not a number"
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,27 @@ def test_pairs_per_row_draws_the_same_pairs_every_time(tmp_path: Path) -> None:
         ('"text"', "not an object of texts by language"),
         ('{"en": "a", "de": 1}', "not an object of texts by language"),
         ('{"_id": "1", "en": "a"}', "fewer than two languages"),
+        ('[["en", "a"], ["de", "b"]]', "not an object of texts by language"),
+        ('{"en": "a", "de": "\\ud800"}', "the de side is not valid Unicode"),
     ],
 )
 def test_bad_json_lines_are_rejected(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "a.jsonl").write_text(line + "\n", "utf-8")
     assert read(tmp_path, "en", "de", path="a.jsonl")[1] == [Reject("a.jsonl", 1, reason)]
+
+
+def test_a_bad_side_of_a_multi_parallel_row_leaves_the_others(tmp_path: Path) -> None:
+    row = {"en": "dog", "de": " ", "fr": "chien", "qqx": "?"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    rows, rejects, unwanted = read(tmp_path, "en", "de", "fr", path="a.jsonl")
+    assert [row.pair for row in rows] == ["en-fr"]
+    assert [reject.reason for reject in rejects] == ["empty de side", "unknown language code 'qqx'"]
+    assert unwanted == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_code(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("de\ten\tHund\tdog\n", "utf-8-sig")
+    assert [row.pair for row in read(tmp_path, "en", "de", path="a.tsv")[0]] == ["de-en"]
 
 
 def test_moses_files_may_be_compressed_differently(tmp_path: Path) -> None:
@@ -137,6 +153,7 @@ def test_broken_tmx_is_an_error(tmp_path: Path) -> None:
         ({"path": "a.txt"}, "cannot tell the format"),
         ({"path": "b", "languages": ["de", "en"]}, r"no file .*b\.de"),
         ({"path": "b", "languages": ["de"]}, "two languages"),
+        ({"path": "a.txt", "margin_column": 4}, "margin_column must be 5"),
     ],
 )
 def test_sources_that_cannot_be_found(tmp_path: Path, source: dict[str, object], message: str) -> None:

@@ -98,6 +98,8 @@ def find_sources(config: CorpusConfig, root: Path) -> list[Source]:
     """The files behind the `[[source]]` tables; a pattern that matches nothing is an error."""
     found: list[Source] = []
     for source in config.source:
+        if source.margin_column and source.margin_column < 5:
+            raise PrismError(f"{source.path}: margin_column must be 5 or more, after the languages and texts")
         if source.languages:
             if len(source.languages) != 2:
                 raise PrismError(f"{source.path}: languages must be the two languages of Moses-style files")

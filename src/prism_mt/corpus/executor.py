@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -112,6 +113,8 @@ _work: tuple[Callable[[Any, Any], Any], Any] | None = None
 def _start_worker(function: Callable[[Any, Any], Any], shared: Any) -> None:
     global _work
     _work = (function, shared)
+    # An interrupt from the keyboard reaches every process; the parent stops the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 

@@ -19,6 +19,8 @@ from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencep
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.text.languages import language
+from prism_mt.text.subwords import Vocabulary
+from prism_mt.training.shards import language_tags
 
 
 @dataclass(frozen=True)
@@ -40,16 +42,11 @@ class Preparation:
 
 def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str) -> Preparation:
     """Check everything that can be checked before the first row is read."""
-    for code in config.languages:
-        if language(code).code != code:
-            raise PrismError(f"{where}: write the language {code} as {language(code).code}")
     sources = tuple(find_sources(config, root))
-    for source in sources:
-        strange = {code for pair in source.config.pairs for code in pair.split("-")} - set(config.languages)
-        if strange:
-            raise PrismError(
-                f"{where}: the pairs of {source.config.path} name {min(strange)}, which is no language of the corpus"
-            )
+    _check_languages(config, sources, where)
+    if config.vocabulary.model:
+        path = find_files(config.vocabulary.model, root)[0]
+        language_tags(Vocabulary(path.read_bytes()), config.languages, str(path))
     heldout = tuple(path for pattern in config.heldout for path in find_files(pattern, root))
     both = {path.resolve() for path in heldout} & {path.resolve() for s in sources for path in s.files}
     if both:
@@ -62,6 +59,18 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
     for step in steps:
         step.check()
     return Preparation(config, root, output, sources, heldout, steps)
+
+
+def _check_languages(config: CorpusConfig, sources: Sequence[Source], where: str) -> None:
+    for code in config.languages:
+        if language(code).code != code:
+            raise PrismError(f"{where}: write the language {code} as {language(code).code}")
+    for source in sources:
+        strange = {code for pair in source.config.pairs for code in pair.split("-")} - set(config.languages)
+        if strange:
+            raise PrismError(
+                f"{where}: the pairs of {source.config.path} name {min(strange)}, which is no language of the corpus"
+            )
 
 
 def prepare(preparation: Preparation, executor: Executor, restart: bool = False) -> Report:

@@ -1,7 +1,9 @@
 """From source files to rows: blocks of raw lines here, parsed by the workers."""
 
+import codecs
 import itertools
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +23,8 @@ _BLOCK_BYTES = {"tsv": 2_000_000, "moses": 2_000_000, "jsonl": 400_000, "tmx": 4
 
 Unit = tuple[bytes, ...]
 """One line of a file, or the two lines of Moses-style files at the same place."""
+Side = tuple[str, str]
+"""A language code and a text."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,9 @@ def read_blocks(sources: Sequence[Source]) -> Iterator[Block]:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, plain or compressed, without their ends."""
-    for line in open_stream(path).lines():
-        yield line.rstrip(b"\r\n")
+    """The lines of a file, plain or compressed, without their ends and without a byte-order mark."""
+    for number, line in enumerate(open_stream(path).lines()):
+        yield (line if number else line.removeprefix(codecs.BOM_UTF8)).rstrip(b"\r\n")
 
 
 def _units(source: Source) -> Iterator[Unit]:
@@ -85,25 +89,30 @@ def _moses_units(files: Sequence[Path]) -> Iterator[Unit]:
 
 
 def parse_block(block: Block, selection: Selection) -> tuple[list[Row], list[Reject], int]:
-    """The rows of a block, the lines that are no rows, and how many pairs have a language nobody wants."""
+    """The rows of a block, what is wrong in its lines, and how many lines have no pair that is asked for.
+
+    A bad side of a multi-parallel line is rejected by itself: the other languages stay.
+    """
     rows: list[Row] = []
     rejects: list[Reject] = []
     unwanted = 0
     for line, unit in enumerate(block.units, block.first_line):
         try:
             found, margin = _parse(block.source, unit)
-            sides = [_checked(code, text) for code, text in found]
         except ValueError as error:
             rejects.append(Reject(block.source.files[0].name, line, str(error)))
             continue
-        wanted = [side for side in sides if side[0] in selection.languages]
-        pairs = list(_pairs(wanted, block.source, line, selection.seed))
-        unwanted += not pairs
-        rows.extend(oriented(block.source.index, line, *pair, margin) for pair in pairs)
+        reasons = [_problem(code, text) for code, text in found]
+        rejects += [Reject(block.source.files[0].name, line, reason) for reason in reasons if reason]
+        sides = [
+            (usual, text)
+            for (code, text), reason in zip(found, reasons, strict=True)
+            if not reason and (usual := _usual_code(code)) in selection.languages and usual
+        ]
+        pairs = _pairs(sides, block.source, line, selection.seed)
+        unwanted += not pairs and not any(reasons)
+        rows += [oriented(block.source.index, line, *pair, margin) for pair in pairs]
     return rows, rejects, unwanted
-
-
-Side = tuple[str, str]
 
 
 def _parse(source: Source, unit: Unit) -> tuple[list[Side], float | None]:
@@ -116,7 +125,10 @@ def _parse(source: Source, unit: Unit) -> tuple[list[Side], float | None]:
         return list(zip(source.config.languages, texts, strict=True)), None
     if source.format == "tsv":
         return _parse_tsv(texts[0], source.config.margin_column)
-    return _parse_json(texts[0]), None
+    found: list[Side] = json.loads(texts[0]) if source.format == "tmx" else _parse_json(texts[0])
+    if len(found) < 2:
+        raise ValueError("fewer than two languages")
+    return found, None
 
 
 def _parse_tsv(line: str, margin_column: int) -> tuple[list[Side], float | None]:
@@ -128,51 +140,61 @@ def _parse_tsv(line: str, margin_column: int) -> tuple[list[Side], float | None]
         try:
             margin = float(columns[margin_column - 1])
         except ValueError:
-            raise ValueError(f"the margin {columns[margin_column - 1]!r} is not a number") from None
+            margin = math.nan
+        if not math.isfinite(margin):
+            raise ValueError(f"the margin {columns[margin_column - 1]!r} is not a number")
     return [(columns[0], columns[2]), (columns[1], columns[3])], margin
 
 
 def _parse_json(line: str) -> list[Side]:
     try:
         found: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError("not valid JSON") from None
-    if isinstance(found, dict):
-        # Keys that start with an underscore are not languages (`id` is Indonesian, `_id` names the row).
-        found = [(key, text) for key, text in found.items() if not key.startswith("_")]
-    if not isinstance(found, list) or not all(isinstance(text, str) for _, text in found):
+    if not isinstance(found, dict):
         raise ValueError("not an object of texts by language")
-    if len(found) < 2:
-        raise ValueError("fewer than two languages")
-    return [(language, text) for language, text in found]
+    # Keys that start with an underscore are not languages (`id` is Indonesian, `_id` names the row).
+    sides = [(key, text) for key, text in found.items() if not key.startswith("_")]
+    if not all(isinstance(text, str) for _, text in sides):
+        raise ValueError("not an object of texts by language")
+    return sides
 
 
-def _checked(code: str, text: str) -> Side:
-    """A side under the usual code of its language (`deu` and `de-AT` are `de`)."""
-    usual = _usual_code(code)
-    if usual is None:
-        raise ValueError(f"unknown language code {code!r}")
+def _problem(code: str, text: str) -> str | None:
+    """What is wrong with a side, if anything."""
+    if _usual_code(code) is None:
+        return f"unknown language code {code!r}"
     if not text.strip():
-        raise ValueError(f"empty {code} side")
-    return usual, text
+        return f"empty {code} side"
+    # JSON can write half of a surrogate pair, which is no character.
+    return None if _encodable(text) else f"the {code} side is not valid Unicode"
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @cache
 def _usual_code(code: str) -> str | None:
+    """The usual code of a language (`deu` and `de-AT` are `de`)."""
     try:
         return language(code).code
     except PrismError:
         return None
 
 
-def _pairs(sides: list[Side], source: Source, line: int, seed: int) -> Iterator[tuple[Side, Side]]:
+def _pairs(sides: list[Side], source: Source, line: int, seed: int) -> list[tuple[Side, Side]]:
     """The pairs that the source's settings ask for."""
     pairs = [pair for pair in itertools.combinations(sides, 2) if _asked_for(pair, source.config.pairs)]
     limit = source.config.pairs_per_row
     if limit and len(pairs) > limit:
         pairs.sort(key=lambda pair: fraction(seed, "pairs", source.files[0].name, line, pair[0][0], pair[1][0]))
         pairs = pairs[:limit]
-    yield from pairs
+    return pairs
 
 
 def _asked_for(pair: tuple[Side, Side], wanted: list[str]) -> bool:

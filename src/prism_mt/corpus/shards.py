@@ -1,18 +1,17 @@
 """The last stage: pieces instead of text, a validation part, and shards."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from prism_mt.corpus.config import ShardsConfig
 from prism_mt.corpus.executor import Executor
-from prism_mt.corpus.hashing import fraction
+from prism_mt.corpus.hashing import fraction, hash64
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.stages import Finished
 from prism_mt.corpus.steps.decontaminate import load_held_out
@@ -110,33 +109,50 @@ def encode(job: EncodeJob, finished: Finished, executor: Executor) -> Finished:
 
 def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], folder: Path) -> Counts:
     """Put the encoded chunks together; returns how many rows went into each part."""
-    store, valid = Store(job.output), Counter[str]()
-    counts: Counts = {"validation": {}, "training": {}}
-    model = job.model.read_bytes()
-    with ShardWriter(folder, model, languages, shard_tokens=job.config.tokens) as writer:
+    store, valid = Store(job.output), _Validation(job.config.valid)
+    with ShardWriter(folder, job.model.read_bytes(), languages, shard_tokens=job.config.tokens) as writer:
         for chunk in track(chunks, "shards", len(chunks)):
-            tokens, index = (np.load(store.path(chunk.index, f"{name}.npy")) for name in ("tokens", "index"))
-            pairs = np.repeat(np.arange(len(chunk.parts)), [part.rows for part in chunk.parts])
-            _add_rows(writer, chunk, (tokens, index, pairs), valid, job.config.valid)
-    counts["validation"] = {pair: [n, n, n] for pair, n in sorted(valid.items())}
-    counts["training"] = {pair: [n, n, n] for pair, n in sorted(writer.counts.items())}
-    return counts
+            for pair, side1, side2, aside in _read_rows(store, chunk):
+                if aside:
+                    valid.offer(pair, side1, side2)
+                else:
+                    lang1, lang2 = pair.split("-")
+                    writer.add("train", lang1, lang2, side1, side2)
+        for pair, side1, side2 in valid.rows():
+            lang1, lang2 = pair.split("-")
+            writer.add("valid", lang1, lang2, side1, side2)
+    sizes = Counter(pair for pair, *_ in valid.rows())
+    return {
+        name: {pair: [n, n, n] for pair, n in sorted(counts.items())}
+        for name, counts in (("validation", sizes), ("training", writer.counts))
+    }
 
 
-def _add_rows(
-    writer: ShardWriter, chunk: Chunk, arrays: tuple[npt.NDArray[Any], ...], valid: Counter[str], limit: int
-) -> None:
-    tokens, index, pairs = arrays
-    start, last = 0, b""
-    for (length1, length2, aside), place in zip(index.tolist(), pairs.tolist(), strict=True):
-        row = tokens[start : start + length1 + length2]
+def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, list[int], list[int], bool]]:
+    """Pair, pieces of the two sides, and whether the row was set aside."""
+    tokens, index = (np.load(store.path(chunk.index, f"{name}.npy")) for name in ("tokens", "index"))
+    pairs = [part.pair for part in chunk.parts for _ in range(part.rows)]
+    start = 0
+    for pair, (length1, length2, aside) in zip(pairs, index.tolist(), strict=True):
+        row = tokens[start : start + length1 + length2].tolist()
         start += length1 + length2
-        pair = chunk.parts[place].pair
-        lang1, lang2 = pair.split("-")
-        if not aside:
-            writer.add("train", lang1, lang2, row[:length1].tolist(), row[length1:].tolist())
-        # A row that the sampling repeats follows itself; once is enough to validate.
-        elif valid[pair] < limit and (key := row.tobytes()) != last:
-            writer.add("valid", lang1, lang2, row[:length1].tolist(), row[length1:].tolist())
-            valid[pair] += 1
-            last = key
+        yield pair, row[:length1], row[length1:], bool(aside)
+
+
+class _Validation:
+    """Of the rows set aside, a fixed number per pair from all over the corpus: those with the smallest hashes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._found: dict[str, dict[int, tuple[list[int], list[int]]]] = {}
+
+    def offer(self, pair: str, side1: list[int], side2: list[int]) -> None:
+        found = self._found.setdefault(pair, {})
+        # A row that the sampling repeats has the same hash each time.
+        found[hash64(f"{side1} {side2}")] = (side1, side2)
+        if len(found) > self._limit:
+            del found[max(found)]
+
+    def rows(self) -> Iterator[tuple[str, list[int], list[int]]]:
+        for pair, found in sorted(self._found.items()):
+            yield from ((pair, *found[key]) for key in sorted(found))

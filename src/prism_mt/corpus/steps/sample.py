@@ -1,5 +1,6 @@
 """Temperature sampling: the mixture of groups, pairs and languages."""
 
+import math
 from dataclasses import dataclass, field
 
 from prism_mt.corpus.steps.base import Cell, Corpus, check_names
@@ -24,7 +25,7 @@ class Sample(Drawn):
         shares: dict[str, float] = field(default_factory=dict)
         """Relative share of each group. Empty: all sources together are one group."""
         languages: dict[str, float] = field(default_factory=dict)
-        """A factor on every pair with a language, as in `zh = 3`."""
+        """A factor on every pair with a language, as in `zh = 3`; of two factors that furthest from 1 counts."""
         max_repeat: float = 1.0
         """How often a row may occur at most."""
 
@@ -33,8 +34,9 @@ class Sample(Drawn):
     def check(self) -> None:
         """The languages must be known, and the numbers positive."""
         check_names(self.config.languages, self.context.languages, "the language")
-        if min(self.config.total, self.config.temperature, self.config.max_repeat) <= 0:
-            raise PrismError("total, temperature and max_repeat of the sample step must be above 0")
+        numbers = (self.config.total, self.config.temperature, self.config.max_repeat)
+        if min(*numbers, *self.config.languages.values(), *self.config.shares.values()) <= 0:
+            raise PrismError("all numbers of the sample step must be above 0")
 
     def prepare(self, corpus: Corpus) -> None:
         """Work out how many rows of each cell are wanted."""
@@ -69,4 +71,4 @@ class Sample(Drawn):
 
     def _weight(self, cell: Cell, size: float) -> float:
         factors = [self.config.languages.get(language, 1.0) for language in cell[1].split("-")]
-        return size * max(factors, default=1.0) if min(factors) >= 1.0 else size * min(factors)
+        return size * max(factors, key=lambda factor: abs(math.log(factor)))
