@@ -329,9 +329,13 @@ def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]
     assert "    total (needed)" in printed
 
 
-def test_the_table_is_printed(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
-    assert main([*arguments, "--output", str(corpus / "out")]) == 0
+def test_the_table_is_printed(
+    corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "elsewhere").mkdir()
+    monkeypatch.chdir(corpus / "elsewhere")
+    assert main(["corpus", "prepare", "../config.toml", "--workers", "1"]) == 0
+    assert (corpus / "prepared" / "meta.json").exists()
     printed = capsys.readouterr().out
     assert "near" not in printed
     assert all(word in printed for word in ("deduplicate", "de-en", "2 lines were rejected"))

@@ -36,8 +36,9 @@ def prepare_corpus(options: PrepareOptions) -> None:
     from prism_mt.corpus.pipeline import open_preparation, prepare
 
     config = load_toml(options.config, CorpusConfig)
-    root = options.root or Path(config.root).expanduser()
-    output = options.output or Path(config.output).expanduser()
+    # Relative paths in a configuration start where it is, as they do for `prism train`.
+    root = options.root or options.config.parent / Path(config.root).expanduser()
+    output = options.output or options.config.parent / Path(config.output).expanduser()
     preparation = open_preparation(config, root, output, str(options.config))
     workers = options.workers or os.cpu_count() or 1
     executor: Executor = Ray(options.ray) if options.ray else Processes(workers) if workers > 1 else Serial()

@@ -72,8 +72,9 @@ class CorpusConfig:
     heldout: list[str] = field(default_factory=list)
     """Files whose sentences must not be in the output."""
     root: str = "."
-    """Where relative paths start."""
+    """Where the paths of sources and other files start; relative to the configuration itself."""
     output: str = "prepared"
+    """Folder for the result; relative to the configuration."""
     seed: int = 1
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
     shards: ShardsConfig = field(default_factory=ShardsConfig)
