@@ -197,3 +197,12 @@ def test_score_with_a_paraphrase_file(capsys: Any, model: str) -> None:
     code = main([*score, "--paraphrase-file", "short.jsonl", "--paraphrases", "2"])
     assert code == 2
     assert "short.jsonl has paraphrases of 3 references" in capsys.readouterr().err
+
+
+def test_a_candidate_that_is_too_long_does_not_stop_the_run(capsys: Any, model: str, caplog: Any) -> None:
+    row = {"source": "a", "translations": ["A test", "word " * 80]}
+    Path("long.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    code, out, err = run(capsys, "rerank", model, "long.jsonl", "--to", "en", "-n", "2")
+    assert code == 0, err
+    assert sorted(out.splitlines()) == ["A test", "word " * 80]
+    assert "over-long texts were truncated" in caplog.text

@@ -15,6 +15,7 @@ from prism_mt.generate.options import SearchOptions
 from prism_mt.generate.risk import Comparison, Utility, rerank
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
+from prism_mt.metrics.prism import PrismOptions
 from prism_mt.progress import counter
 from prism_mt.text.lines import Lines, open_lines
 
@@ -80,7 +81,9 @@ def run(options: RerankOptions) -> None:
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
     model = ModelInUse(options.model, options.offline, options.scoring_engine())
-    metric = make_metric(name, Setting(options.lang or "", options.src_lang, model))
+    # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
+    prism = PrismOptions(long="truncate")
+    metric = make_metric(name, Setting(options.lang or "", options.src_lang, model, prism))
     run = fingerprint(candidates.lines, metric.signature(), candidates.origin, options.n)
     with counter("reranking", count) as advance:
 

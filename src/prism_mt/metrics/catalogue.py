@@ -97,7 +97,7 @@ METRICS: dict[str, Entry] = {
     "parbleu": Entry(
         "BLEU with paraphrases among the references",
         _REF,
-        lambda s: _paraphrased("parbleu", surface.bleu(s.language), s),
+        lambda s: _paraphrased("parbleu", paraphrased.bleu(s.language), s),
     ),
     "parchrf++": Entry(
         "chrF3++ (single words) with paraphrases among the references",

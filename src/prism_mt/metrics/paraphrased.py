@@ -11,6 +11,7 @@ from prism_mt.generate.generator import Generator
 from prism_mt.generate.lists import open_lists
 from prism_mt.generate.options import SearchOptions
 from prism_mt.generate.store import StoredLists
+from prism_mt.metrics import surface
 from prism_mt.metrics.base import Metric, Segment, SegmentScore, Side
 from prism_mt.metrics.surface import SurfaceMetric
 
@@ -59,16 +60,9 @@ class Paraphrases(Protocol):
 
 
 class GeneratedParaphrases:
-    """Paraphrases by diverse beam search, kept in the user's cache.
+    """Paraphrases by a model, kept in the user's cache."""
 
-    The beam has 10 groups of 3 (more where more paraphrases are wanted), so that lists for other counts are the same.
-    """
-
-    def __init__(self, make: Callable[[SearchOptions], Generator], language: str, count: int) -> None:
-        if not language:
-            raise PrismError("paraphrases need the language of the references: give --lang XX")
-        beam = max(30, -(-count // _GROUPS) * _GROUPS)
-        generator = make(SearchOptions("diverse", n=beam, beam=beam, groups=_GROUPS))
+    def __init__(self, generator: Generator, language: str) -> None:
         self._store = StoredLists(generator, generator.route(language, language))
         self.origin = f"{generator.model.spec.name or 'model'}@{generator.model.digest[:12]}"
         self.origin += f"-{generator.options.signature()}"
@@ -174,8 +168,25 @@ def paraphrased(
     if options.file is not None:
         paraphrases = ReadParaphrases(options.file)
     elif options.number:
-        paraphrases = GeneratedParaphrases(make, language, options.number)
+        if not language:
+            raise PrismError("paraphrases need the language of the references: give --lang XX")
+        paraphrases = GeneratedParaphrases(make(diverse_search(options.number)), language)
     return ParaphrasedMetric(name, metric, options, paraphrases)
+
+
+def diverse_search(count: int) -> SearchOptions:
+    """Diverse beam search with 10 groups of 3, more only for more paraphrases: lists for other counts are the same."""
+    beam = max(30, -(-count // _GROUPS) * _GROUPS)
+    return SearchOptions("diverse", n=beam, beam=beam, groups=_GROUPS)
+
+
+def bleu(language: str) -> SurfaceMetric:
+    """BLEU as parBLEU has it: sacreBLEU's defaults, for sentences with exponential smoothing only."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    surface.bleu(language)  # says what to install where the language needs a tokeniser that is missing
+    metric = BLEU(trg_lang=language)
+    return SurfaceMetric("bleu", metric, metric)
 
 
 def chrf_plus_plus() -> SurfaceMetric:

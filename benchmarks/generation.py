@@ -1,0 +1,134 @@
+"""Beam search: our two engines beside transformers' `generate`, on one random model, in one run.
+
+    python benchmarks/generation.py [--sentences 32] [--repeat 2] [--diverse 4]
+
+The model is that of benchmarks/scoring.py: 6+6 layers, width 512, a vocabulary of 32k. It never ends a sentence, so all
+searches take the same number of steps. The peer gets batches of 16 sentences of similar length. `--diverse N` then
+measures 100 beams in 10 groups on N sentences: seconds per sentence and the peak of memory.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from scoring import VOCABULARY, convert, make_pairs, make_peer, pad
+
+from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.generate.base import Request, textless_ids
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
+from prism_mt.models.model import Model
+from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.text.subwords import Vocabulary
+
+STEPS, BEAM, PEER_BATCH = 32, 5, 16
+START, TAG = 2, 5
+Run = Callable[[], list[tuple[int, ...]]]
+
+
+def with_pieces(model: ModelDirectory, folder: Path) -> ModelDirectory:
+    """The same model with a vocabulary: an id without a piece would never be generated."""
+    vocabulary = Vocabulary(b"unused", tuple(f"piece{index}" for index in range(VOCABULARY)))
+    return write_model(Model(model.spec, model.weights(), vocabulary, vocabulary), folder)
+
+
+def run_peer(peer: Any, requests: Sequence[Request], forbidden: Sequence[int]) -> Run:
+    ordered = sorted(requests, key=lambda request: len(request.source))
+    places = {request: place for place, request in enumerate(requests)}
+
+    def run() -> list[tuple[int, ...]]:
+        best: list[tuple[int, ...]] = [()] * len(requests)
+        for start in range(0, len(ordered), PEER_BATCH):
+            batch = ordered[start : start + PEER_BATCH]
+            source, mask = pad([request.source for request in batch])
+            found = peer.generate(
+                input_ids=source,
+                attention_mask=mask,
+                num_beams=BEAM,
+                early_stopping=True,
+                do_sample=False,
+                max_new_tokens=STEPS,
+                min_new_tokens=2,
+                forced_bos_token_id=TAG,
+                bad_words_ids=[[index] for index in forbidden],
+                renormalize_logits=True,
+            )
+            for request, sequence in zip(batch, found.tolist(), strict=True):
+                best[places[request]] = tuple(sequence[2:])
+        return best
+
+    return run
+
+
+def run_ours(model: ModelDirectory, engine: EngineName, requests: Sequence[Request]) -> Run:
+    generator = Generator(model, EngineOptions(engine, device="cpu"), SearchOptions(beam=BEAM))
+
+    def run() -> list[tuple[int, ...]]:
+        found = generator._search(requests)
+        return [found[request][0].pieces for request in requests]
+
+    return run
+
+
+def best_time(run: Run, repeat: int) -> tuple[float, list[tuple[int, ...]]]:
+    times, found = [], []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        found = run()
+        times.append(time.perf_counter() - start)
+    return min(times), found
+
+
+def diverse(model: ModelDirectory, requests: Sequence[Request]) -> None:
+    generator = Generator(model, EngineOptions("torch", device="cpu"), SearchOptions("diverse", n=100))
+    start = time.perf_counter()
+    generator._search(requests)
+    seconds = (time.perf_counter() - start) / len(requests)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"diverse, 100 beams in 10 groups: {seconds:.2f} s a sentence of {STEPS} tokens, peak memory {peak:.0f} MB"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sentences", type=int, default=32)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--diverse", type=int, default=0, metavar="N")
+    options = parser.parse_args()
+    count = max(options.sentences, options.diverse)
+    requests = [Request(pair.source, (START, TAG), STEPS) for pair in make_pairs(count)]
+    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+        peer = make_peer()
+        model = with_pieces(convert(peer, Path(folder) / "bare"), Path(folder) / "model")
+        sentences = requests[: options.sentences]
+        runs = {
+            "transformers": run_peer(peer, sentences, textless_ids(model)),
+            "ours, torch": run_ours(model, "torch", sentences),
+            "ours, ct2": run_ours(model, "ct2", sentences),
+        }
+        measured = {name: best_time(run, options.repeat) for name, run in runs.items()}
+        seconds, wanted = measured["transformers"]
+        rows = [
+            (name, len(sentences) / took, seconds / took, sum(map(tuple.__eq__, found, wanted)))
+            for name, (took, found) in measured.items()
+        ]
+        columns = (
+            Column("engine"),
+            number("sentences/s", 2),
+            number("× transformers", 2),
+            number("same output", 0),
+        )
+        print(to_text(Table(columns, tuple(rows))), end="")
+        if options.diverse:
+            diverse(model, requests[: options.diverse])
+
+
+if __name__ == "__main__":
+    main()

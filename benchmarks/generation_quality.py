@@ -1,0 +1,164 @@
+"""How good is what a model generates? Tables from FLORES devtest, each made by one command.
+
+    python benchmarks/generation_quality.py translate  [--model mini] [--data DIR] [--sentences N]
+    python benchmarks/generation_quality.py paraphrase [--sentences 100] [--list 5]
+    python benchmarks/generation_quality.py mbr        [--sentences 100] [--samples 32] [--pair en-de]
+
+translate: chrF of beam 5 in every direction between English and the model's other languages.
+paraphrase: how much the first paraphrase copies (BLEU against the input) and keeps the meaning (Prism-ref), and how
+different the paraphrases of a list are (share of distinct bigrams, BLEU between them), for every method.
+mbr: minimum Bayes risk over samples with Prism and with chrF beside beam 5, judged by chrF and by Prism-src; seconds
+for the utilities on torch, which encodes a candidate once, and on ct2, which encodes it for every comparison.
+"""
+
+import argparse
+import itertools
+import json
+import lzma
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from prism_mt.cli.rerank import utility
+from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.generate.generator import Generator, Hypothesis
+from prism_mt.generate.lists import Record
+from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.risk import rerank
+from prism_mt.metrics.base import Segment
+from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
+from prism_mt.metrics.prism import PrismOptions
+from prism_mt.report.table import Column, Table, number, to_text
+
+Row = tuple[str | float, ...]
+METHODS = {
+    "beam": SearchOptions("beam", n=5),
+    "penalty": SearchOptions("penalty", n=5),
+    "diverse": SearchOptions("diverse", n=5, beam=30, groups=10),
+    "sample": SearchOptions("sample", n=5, top_p=0.9),
+}
+
+
+def flores(data: Path, count: int) -> dict[str, list[str]]:
+    texts: dict[str, list[str]] = {}
+    with lzma.open(data / "heldout" / "flores200_devtest.jsonl.xz", "rt", encoding="utf-8") as handle:
+        for line in itertools.islice(handle, count):
+            for language, text in json.loads(line).items():
+                texts.setdefault(language, []).append(text)
+    return texts
+
+
+def generate(
+    model: ModelInUse, options: SearchOptions, texts: Sequence[str], to: str, source: str
+) -> list[list[Hypothesis]]:
+    engine: EngineName = "ct2" if options.method == "beam" else "torch"
+    generator = Generator(model.directory, EngineOptions(engine), options)
+    return list(generator.generate(texts, generator.route(to, source)))
+
+
+def score(
+    name: str, model: ModelInUse, hypotheses: Sequence[str], others: Sequence[str], to: str, source: str
+) -> float:
+    """The system score against others, which are sources or references as the metric needs them."""
+    metric = make_metric(name, Setting(to, source, model, PrismOptions(long="truncate")))
+    results = list(
+        metric.score(Segment(h, (o,), o, i) for i, (h, o) in enumerate(zip(hypotheses, others, strict=True), 1))
+    )
+    return metric.aggregate(np.sum([result.statistics for result in results], axis=0).tolist())
+
+
+def translate(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
+    rows: list[Row] = []
+    for language in sorted(set(model.directory.spec.languages) & set(texts) - {"en"}):
+        into, out = (
+            score(
+                "chrf",
+                model,
+                [one[0].text for one in generate(model, SearchOptions(), texts[a], b, a)],
+                texts[b],
+                b,
+                a,
+            )
+            for a, b in ((language, "en"), ("en", language))
+        )
+        rows.append((language, into, out))
+        print(*rows[-1], flush=True)
+    return Table((Column("language"), number("into English", 1), number("from English", 1)), tuple(rows))
+
+
+def distinct_bigrams(lists: Sequence[Sequence[str]]) -> float:
+    shares = []
+    for texts in lists:
+        bigrams = [pair for text in texts for pair in itertools.pairwise(text.split() if " " in text else text)]
+        shares.append(len(set(bigrams)) / max(1, len(bigrams)))
+    return float(np.mean(shares))
+
+
+def paraphrase(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
+    rows: list[Row] = []
+    for language in sorted(set(model.directory.spec.languages) & set(texts)):
+        inputs = texts[language]
+        for name, options in METHODS.items():
+            lists = [[one.text for one in found] for found in generate(model, options, inputs, language, language)]
+            first = [found[0] for found in lists]
+            pairs = [pair for found in lists for pair in itertools.permutations(found, 2)]
+            between = score("bleu", model, [a for a, _ in pairs], [b for _, b in pairs], language, language)
+            copied = score("bleu", model, first, inputs, language, language)
+            meaning = score("prism-ref", model, first, inputs, language, language)
+            rows.append((language, name, copied, meaning, 100 * distinct_bigrams(lists), between))
+            print(*rows[-1], flush=True)
+    columns = (Column("language"), Column("method"), number("BLEU to input", 1), number("Prism-ref", 3))
+    return Table((*columns, number("distinct bigrams %", 1), number("BLEU between", 1)), tuple(rows))
+
+
+def mbr(model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int) -> Table:
+    source, target = pair.split("-")
+    inputs, references = texts[source], texts[target]
+    drawn = generate(model, SearchOptions("sample", n=samples), inputs, target, source)
+    records = [Record(text, found) for text, found in zip(inputs, drawn, strict=True)]
+    outputs = {"beam 5": ([one[0].text for one in generate(model, SearchOptions(), inputs, target, source)], 0.0)}
+    outputs["first sample"] = ([found[0].text for found in drawn], 0.0)
+    for name, engine in (("chrf", "ct2"), ("prism-ref", "torch"), ("prism-ref", "ct2"), ("prism-src", "torch")):
+        in_use = ModelInUse(model.name, options=EngineOptions(engine))  # type: ignore[arg-type]
+        metric = make_metric(name, Setting(target, source, in_use, PrismOptions(long="truncate")))
+        start = time.perf_counter()
+        ranked = list(rerank(records, utility(metric), by_source=name == "prism-src"))
+        label = f"{samples} samples by {name}" + (f" ({engine})" if name == "prism-ref" else "")
+        outputs[label] = ([record.hypotheses[0].text for record in ranked], time.perf_counter() - start)
+    rows = tuple(
+        (
+            name,
+            score("chrf", model, found, references, target, source),
+            score("prism-src", model, found, inputs, target, source),
+            seconds,
+        )
+        for name, (found, seconds) in outputs.items()
+    )
+    return Table((Column("chosen by"), number("chrF", 1), number("Prism-src", 3), number("seconds", 1)), rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=["translate", "paraphrase", "mbr"])
+    parser.add_argument("--model", default="mini")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
+    parser.add_argument("--sentences", type=int)
+    parser.add_argument("--samples", type=int, default=32)
+    parser.add_argument("--pair", default="en-de")
+    options = parser.parse_args()
+    texts = flores(options.data, options.sentences or (1012 if options.table == "translate" else 100))
+    model = ModelInUse(options.model)
+    if options.table == "translate":
+        table = translate(model, texts)
+    elif options.table == "paraphrase":
+        table = paraphrase(model, texts)
+    else:
+        table = mbr(model, texts, options.pair, options.samples)
+    print(to_text(table), end="")
+
+
+if __name__ == "__main__":
+    main()
