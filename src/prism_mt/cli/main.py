@@ -14,9 +14,11 @@ from prism_mt.errors import PrismError
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {
     "score": "score translations against references or sources",
+    "compare": "compare systems: which is better, and could it be chance?",
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
     "metaeval": "judge metrics against human judgments",
+    "judgments": "prepare human judgments for fine-tuning",
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",
     "rerank": "choose the best of several translations",

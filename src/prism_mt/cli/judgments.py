@@ -1,0 +1,92 @@
+"""`prism judgments pairs`: from human judgments to the pairs that a model is fine-tuned on."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt.cli.metaeval_data import TableOptions, write_tables
+from prism_mt.cli.options import Command, Group, option
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.pairs import (
+    RankedSegment,
+    rank_segments,
+    split_off,
+    warn_of_overlap,
+    within_length,
+    write_ranked,
+)
+from prism_mt.metaeval.ratings import Reading, read_ratings
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.report.table import Column, Table, number
+
+
+@dataclass(kw_only=True)
+class PairOptions(TableOptions):
+    """Options of `prism judgments pairs`."""
+
+    judgments: list[Path] = option(
+        "MQM (JSONL, or Google's TSV with one error a line) or direct assessment (TSV), with raters",
+        positional=True,
+        metavar="JUDGMENTS",
+    )
+    folder: Path = option("where train.jsonl and valid.jsonl go", metavar="DIR")
+    pair: str | None = option("language pair of a file that does not say it", None, metavar="LP")
+    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
+    minimum: float = option("smallest difference, exclusive, between two scores of a rater", 0.1, metavar="D")
+    non_translation: float = option(
+        "price of a non-translation in MQM (5: the published pairs of Prism+FT)", 25.0, metavar="P"
+    )
+    given_scores: bool = option("take the file's own MQM scores instead of its lists of errors", False)
+    held_out: int = option("pairs per language pair for validation", 5000, metavar="N")
+    max_pieces: int | None = option("leave out texts of more pieces of --model", None, metavar="N")
+    model: str = option("model whose pieces --max-pieces counts", DEFAULT_MODEL, metavar="M")
+    test: list[Path] = option(
+        "judgments that will be scored: warn if they are among the pairs", [], metavar="FILE"
+    )
+
+
+def run_pairs(options: PairOptions) -> None:
+    """Write the pairs and print how many there are."""
+    if options.held_out < 0 or options.minimum < 0:
+        raise PrismError("--held-out and --minimum must not be negative")
+    reading = Reading(options.pair, options.non_translation, options.given_scores)
+    ranked: list[RankedSegment] = []
+    for path in options.judgments:
+        ranked += rank_segments(read_ratings(path, reading), options.minimum, options.reference)
+    if options.max_pieces is not None:
+        vocabulary = open_model(options.model).source
+        ranked = within_length(ranked, lambda text: len(vocabulary.encode(text)), options.max_pieces)
+    for path in options.test:
+        warn_of_overlap(ranked, read_ratings(path, Reading(options.pair, given_scores=True)), path.name)
+    train, valid = split_off(ranked, options.held_out)
+    write_ranked(options.folder / "train.jsonl", train)
+    write_ranked(options.folder / "valid.jsonl", valid)
+    write_tables([_counts(ranked, valid)], options)
+
+
+def _counts(ranked: list[RankedSegment], valid: list[RankedSegment]) -> Table:
+    pairs: Counter[str] = Counter()
+    held: Counter[str] = Counter()
+    segments: Counter[str] = Counter()
+    outputs: Counter[str] = Counter()
+    for segment in ranked:
+        pairs[segment.lp] += len(segment.pairs)
+        segments[segment.lp] += 1
+        outputs[segment.lp] += len(segment.outputs)
+    for segment in valid:
+        held[segment.lp] += len(segment.pairs)
+    titles = ("segments", "outputs", "pairs", "training", "validation")
+    columns = (Column("pair"), *(number(title, 0) for title in titles))
+    rows = tuple((lp, segments[lp], outputs[lp], pairs[lp], pairs[lp] - held[lp], held[lp]) for lp in pairs)
+    return Table(columns, rows, "Pairs of outputs of which a rater prefers one")
+
+
+_EPILOG = """example:
+  prism judgments pairs wmt20_mqm_en-de.jsonl wmt20_mqm_zh-en.jsonl --folder pairs
+  prism finetune CONFIG.toml"""
+
+COMMAND = Group(
+    name="judgments",
+    help="prepare human judgments",
+    commands=(Command("pairs", "pairs of outputs to fine-tune on", PairOptions, run_pairs, _EPILOG),),
+)
