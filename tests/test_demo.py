@@ -1,0 +1,17 @@
+"""The demo runs, and says when its model is only a stand-in."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from prism_mt.models.resolve import embedded
+
+_ROOT = Path(__file__).parents[1]
+
+
+def test_demo() -> None:
+    done = subprocess.run([sys.executable, "examples/demo.py"], cwd=_ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("$ prism") == 3
+    assert "prism-src" in done.stdout
+    assert ("STAND-IN" in done.stdout) == (not embedded().is_dir())
