@@ -78,6 +78,7 @@ class ScoreOptions(InputOptions):
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
     batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
+    cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
     offline: bool = option("never use the network, not even for hf: models", False)
     debug: bool = option("say what is being done", False)
 
@@ -164,7 +165,7 @@ def _model(options: ScoreOptions) -> ModelInUse:
         options.temperature,
         options.batch_tokens,
     )
-    return ModelInUse(options.model, options.offline, engine)
+    return ModelInUse(options.model, options.offline, engine, options.cache)
 
 
 def _prism_options(options: ScoreOptions) -> PrismOptions:

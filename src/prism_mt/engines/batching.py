@@ -5,9 +5,10 @@ Pairs are read a window at a time, so memory does not grow with the input.
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
-from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, Remembering, TokenScores
 from prism_mt.errors import PrismError
 
 WINDOW = 4096
@@ -17,7 +18,7 @@ def score_pairs(
     engine: Engine, pairs: Iterable[Pair], budget: int | None = None, window: int = WINDOW
 ) -> Iterator[TokenScores]:
     """Token log-probabilities of every pair, in the order of the input."""
-    scheduler = _Scheduler(engine, budget or engine.budget)
+    scheduler = _Scheduler(engine, budget)
     rest = iter(pairs)
     while chunk := list(islice(rest, window)):
         places: dict[Pair, int] = {}
@@ -59,15 +60,27 @@ def make_batches(pairs: Sequence[Pair], budget: int, group_sources: bool = False
 class _Scheduler:
     """Keeps the device busy with a few batches, and makes them smaller when it runs out of memory."""
 
-    def __init__(self, engine: Engine, budget: int) -> None:
+    def __init__(self, engine: Engine, budget: int | None) -> None:
         self.engine = engine
-        self.budget = budget
+        self._budget = budget
+
+    @cached_property
+    def budget(self) -> int:
+        """Asked for only when there is something to score: an engine may load its model to answer."""
+        return self._budget or self.engine.budget
 
     def run(self, pairs: Sequence[Pair]) -> list[TokenScores]:
         """Score distinct pairs; the result has their order."""
+        if not isinstance(self.engine, Remembering):
+            return self._compute(pairs)
+        known = self.engine.remembered(pairs)
+        new = iter(self._compute([pair for pair, tokens in zip(pairs, known, strict=True) if tokens is None]))
+        return [next(new) if tokens is None else tokens for tokens in known]
+
+    def _compute(self, pairs: Sequence[Pair]) -> list[TokenScores]:
         scores: list[TokenScores | None] = [None] * len(pairs)
         under_way: deque[tuple[list[int], Pending]] = deque()
-        waiting = deque(self._batches(pairs))
+        waiting = deque(self._batches(pairs) if pairs else ())
         while waiting or under_way:
             while waiting and len(under_way) < self.engine.parallel:
                 batch = waiting.popleft()

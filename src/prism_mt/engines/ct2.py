@@ -31,7 +31,7 @@ class CT2Engine:
 
         self.dtype = quantization
         self.temperature = temperature
-        self.device = _resolve_device(device)
+        self.device = resolve_device(device)
         supported = ctranslate2.get_supported_compute_types(self.device)
         if quantization not in supported:
             raise PrismError(
@@ -73,7 +73,7 @@ class CT2Engine:
         return wait
 
 
-def _resolve_device(device: str) -> str:
+def resolve_device(device: str) -> str:
     """`cuda` where CTranslate2 sees a GPU, else `cpu`."""
     import ctranslate2
 

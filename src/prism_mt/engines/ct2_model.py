@@ -14,13 +14,13 @@ from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
 from prism_mt.models.store import ModelDirectory
 from prism_mt.places import cache_folder
 
-_REVISION = 1
+REVISION = 1
 """Raised when the way the form is built changes, so that older cached ones are not used."""
 
 
 def converted(model: ModelDirectory, quantization: str, temperature: float, rebuild: bool = False) -> Path:
     """Folder of the CTranslate2 model, built when it is not in the cache yet."""
-    name = f"{model.digest[:24]}-{quantization}-r{_REVISION}"
+    name = f"{model.digest[:24]}-{quantization}-r{REVISION}"
     if temperature != 1.0:
         name += f"-t{temperature:g}"
     folder = cache_folder() / "ct2" / name

@@ -37,7 +37,9 @@ class EngineOptions:
 def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
     """Load the model into the engine that was asked for."""
     if model.spec.architecture.decoder_only:
-        raise PrismError(f"{model.folder} is a language model: it has no source side to score a translation against")
+        raise PrismError(
+            f"{model.folder} is a language model: it has no source side to score a translation against"
+        )
     name, _, index = options.device.partition(":")
     if options.engine == "torch":
         try:

@@ -24,6 +24,8 @@ class ModelInUse:
     name: str = DEFAULT_MODEL
     offline: bool = False
     options: EngineOptions = field(default_factory=EngineOptions)
+    cached: bool = False
+    """Whether scores are taken from and added to the user's cache; the model is then loaded for new ones only."""
 
     @cached_property
     def directory(self) -> ModelDirectory:
@@ -33,6 +35,10 @@ class ModelInUse:
     @cached_property
     def engine(self) -> Engine:
         """The model, ready to score."""
+        if self.cached:
+            from prism_mt.engines.cache import CachedEngine
+
+            return CachedEngine(self.directory, self.options)
         return open_engine(self.directory, self.options)
 
     def language(self, name: str) -> str:
