@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from prism_mt.corpus.encoders import load_encoder, unit_length
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context
 from prism_mt.corpus.steps.margin import Margin, margin_scores
+from prism_mt.encoders.sentence import load_encoder, unit_length
 from prism_mt.errors import PrismError
 
 faiss = pytest.importorskip("faiss", reason="needs the extra encoders")

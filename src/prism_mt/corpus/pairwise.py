@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from prism_mt.corpus.encoders import Vectors
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.margin import Margin
 from prism_mt.corpus.store import Chunk, Part, Store, count_pairs, save_array
+from prism_mt.encoders.sentence import Vectors
 
 
 @dataclass(frozen=True)

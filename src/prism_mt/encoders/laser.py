@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from prism_mt.corpus.encoders import Vectors, unit_length
+from prism_mt.encoders.base import batches_by_length
+from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.errors import MissingExtra, PrismError
 
 _END, _UNKNOWN = 2, 3
@@ -42,16 +43,10 @@ class Laser:
         import torch
 
         encoded = [self._encode_text(text) for text in texts]
-        order = sorted(range(len(encoded)), key=lambda place: -len(encoded[place]))
         vectors = np.empty((len(texts), 2 * self._lstm.hidden_size), dtype=np.float32)
         with torch.inference_mode():
-            start = 0
-            while start < len(order):
-                # The longest comes first and decides how many fit.
-                count = max(1, _BATCH_PIECES // len(encoded[order[start]]))
-                places = order[start : start + count]
+            for places in batches_by_length([len(ids) for ids in encoded], _BATCH_PIECES):
                 vectors[places] = self._forward([encoded[place] for place in places])
-                start += count
         return unit_length(vectors)
 
     def _encode_text(self, text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Sentence encoders for the margin filter: translations lie close together, whatever their languages."""
+"""Sentence encoders: translations lie close together, whatever their languages."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -29,7 +29,7 @@ class SentenceEncoder(Protocol):
 def load_encoder(name: EncoderName, folder: str) -> SentenceEncoder:
     """The encoder of this name; all but `use` read their weights from a folder. Loaded once per process."""
     if name == "use":
-        from prism_mt.corpus.encoders.use import UniversalSentenceEncoder
+        from prism_mt.encoders.use import UniversalSentenceEncoder
 
         return UniversalSentenceEncoder()
     if not folder or not Path(folder).is_dir():
@@ -42,13 +42,13 @@ def load_encoder(name: EncoderName, folder: str) -> SentenceEncoder:
 
 
 def _laser(folder: Path) -> SentenceEncoder:
-    from prism_mt.corpus.encoders.laser import Laser
+    from prism_mt.encoders.laser import Laser
 
     return Laser(folder)
 
 
 def _transformer(folder: Path) -> SentenceEncoder:
-    from prism_mt.corpus.encoders.transformer import SentenceTransformer
+    from prism_mt.encoders.transformer import SentenceTransformer
 
     return SentenceTransformer(folder)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prism_mt.corpus.encoders import Vectors, unit_length
+from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.errors import MissingExtra, PrismError
 
 _BATCH = 64

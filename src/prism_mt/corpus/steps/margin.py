@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_mt.corpus.encoders import EncoderName, Vectors, load_encoder
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, Step, check_names
+from prism_mt.encoders.sentence import EncoderName, Vectors, load_encoder
 from prism_mt.errors import MissingExtra
 
 

@@ -1,0 +1,87 @@
+"""Encoders in the folder layout of Hugging Face: BERT and its kin, XLM-R, MiniLM."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length
+from prism_mt.errors import MissingExtra, PrismError
+
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+class HuggingFaceEncoder:
+    """Any encoder that transformers can read; no code is run from the folder."""
+
+    def __init__(self, folder: Path, name: str = "") -> None:
+        try:
+            import transformers
+        except ImportError:
+            raise MissingExtra("a Hugging Face encoder", "hf") from None
+        self.name = name or folder.name
+        self.digest = _digest(folder)
+        library: Any = transformers
+        library.utils.logging.disable_progress_bar()
+        try:
+            self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            self._model: Any = library.AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
+        except (OSError, KeyError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise PrismError(f"{folder} is not a usable Hugging Face encoder: {reason}") from error
+        settings = self._model.config
+        if settings.is_encoder_decoder or settings.is_decoder:
+            raise PrismError(f"{folder} is a {settings.model_type} model, not an encoder")
+        self.layers = settings.num_hidden_layers + 1
+        self.width = settings.hidden_size
+        # RoBERTa and its kin count positions from the padding's id on.
+        reserved = settings.pad_token_id + 1 if "roberta" in settings.model_type else 0
+        self._limit = settings.max_position_embeddings - reserved
+
+    def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
+        """Texts of similar length go through the network together."""
+        import torch
+
+        inputs = self._tokenizer(list(texts), truncation=False, return_special_tokens_mask=True, verbose=False)
+        lengths = [len(ids) for ids in inputs["input_ids"]]
+        for text, length in zip(texts, lengths, strict=True):
+            check_length(text, length, self._limit, self.name)
+        found: dict[int, PieceVectors] = {}
+        with torch.inference_mode():
+            for places in batches_by_length(lengths):
+                states = self._forward([inputs["input_ids"][place] for place in places])
+                for row, place in enumerate(places):
+                    kept = np.flatnonzero(np.array(inputs["special_tokens_mask"][place]) == 0)
+                    found[place] = states[row][:, kept]
+        return [found[place] for place in range(len(texts))]
+
+    def _forward(self, batch: list[list[int]]) -> Any:
+        """B × layers × pieces × width."""
+        import torch
+
+        padded = self._tokenizer.pad({"input_ids": batch}, return_tensors="pt", verbose=False)
+        output = self._model(**padded, output_hidden_states=True)
+        return torch.stack(output.hidden_states, dim=1).float().numpy()
+
+
+def _digest(folder: Path) -> str:
+    """Hash of configuration, tokenizer and weights, which must all be there."""
+    groups = {
+        "configuration (config.json)": ("config.json",),
+        f"tokenizer (one of {', '.join(_TOKENIZERS)})": _TOKENIZERS,
+        f"weights ({' or '.join(_WEIGHTS)})": _WEIGHTS,
+    }
+    digest = hashlib.sha256()
+    for what, names in groups.items():
+        present = [folder / name for name in names if (folder / name).is_file()]
+        if not present:
+            raise PrismError(f"{folder} is not an encoder: it has no {what}")
+        for path in present:
+            digest.update(path.name.encode() + b"\0")
+            with open(path, "rb") as handle:
+                while block := handle.read(1 << 20):
+                    digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""Vectors that are kept on disk in float16: a text is encoded once per encoder, whatever becomes of the run."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from prism_mt.encoders.base import PieceEncoder, PieceVectors
+from prism_mt.errors import PrismError
+from prism_mt.places import cache_folder
+
+Layers = Literal["last", "all"]
+_CHUNK = 256
+
+
+class StoredEncoder:
+    """An encoder whose vectors come from the user's cache where they are known.
+
+    New ones are rounded to float16 as well, so that a number does not depend on what the cache holds. With
+    `last` only the top layer is kept and given.
+    """
+
+    def __init__(self, encoder: PieceEncoder, kept: Layers = "last") -> None:
+        self._encoder = encoder
+        self._kept = kept
+        self.name, self.digest, self.width = encoder.name, encoder.digest, encoder.width
+        self.layers = encoder.layers if kept == "all" else 1
+        name = f"{encoder.digest[:24]}-{encoder.name}-{kept}.sqlite".replace("/", "_")
+        self.path = cache_folder() / "encodings" / name
+
+    def encode(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> list[PieceVectors]:
+        """The vectors of every text; `advance` is called once for each different one."""
+        known: dict[str, PieceVectors] = {}
+        with _database(self.path) as database:
+            for text in dict.fromkeys(texts):
+                row = database.execute("SELECT vectors FROM encodings WHERE text = ?", (text,)).fetchone()
+                if row:
+                    known[text] = self._unpack(row[0])
+                    advance()
+            missing = [text for text in dict.fromkeys(texts) if text not in known]
+            for start in range(0, len(missing), _CHUNK):
+                chunk = missing[start : start + _CHUNK]
+                packed = [self._pack(vectors) for vectors in self._encoder.encode(chunk)]
+                with database:
+                    rows = zip(chunk, packed, strict=True)
+                    database.executemany("INSERT OR REPLACE INTO encodings VALUES (?, ?)", rows)
+                for text, blob in zip(chunk, packed, strict=True):
+                    known[text] = self._unpack(blob)
+                    advance()
+        return [known[text] for text in texts]
+
+    def prepare(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> None:
+        """Encode what is not known yet, without holding all of it in memory."""
+        for start in range(0, len(texts), _CHUNK):
+            self.encode(texts[start : start + _CHUNK], advance)
+
+    def _pack(self, vectors: PieceVectors) -> bytes:
+        return (vectors[-1:] if self._kept == "last" else vectors).astype(np.float16).tobytes()
+
+    def _unpack(self, blob: bytes) -> PieceVectors:
+        return np.frombuffer(blob, dtype=np.float16).reshape(self.layers, -1, self.width).astype(np.float32)
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[sqlite3.Connection]:
+    """The store at this path, made when it is not there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(path, timeout=60)) as database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("CREATE TABLE IF NOT EXISTS encodings (text TEXT PRIMARY KEY, vectors BLOB NOT NULL)")
+            yield database
+    except (sqlite3.Error, OSError) as error:
+        raise PrismError(f"cannot use the stored vectors in {path} ({error}): delete that file") from error
