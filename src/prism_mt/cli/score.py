@@ -87,16 +87,16 @@ def run(options: ScoreOptions) -> None:
     """Score, and write the report."""
     if options.debug:
         logging.getLogger("prism_mt").setLevel(logging.DEBUG)
-    names = _metric_names(options)
+    names = metric_names(options.metric)
     model, prism = _model(options), _prism_options(options)
     paraphrases = ParaphraseOptions(options.paraphrases, options.replace_reference, options.paraphrase_file)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
     inputs = open_inputs(options)
-    _check_sides(names, inputs.text)
-    code = _language_code(names, inputs)
+    check_sides(names, inputs.text)
+    code = language_code(names, inputs)
     setting = Setting(code, inputs.source_language, model, prism, paraphrases)
-    metrics = [make_metric(name, setting) for name in names or _default_metrics(inputs.text)]
+    metrics = [make_metric(name, setting) for name in names or default_metrics(inputs.text)]
     report = ScoreReport(options.segments, options.tokens)
     with counter("scoring", inputs.count * len(inputs.text.systems) * len(metrics)) as advance:
         for metric in metrics:
@@ -121,19 +121,21 @@ def _score(metric: Metric, text: ParallelText, report: ScoreReport, advance: Cal
     report.add(evaluate(metric, text, watch), spool)
 
 
-def _metric_names(options: ScoreOptions) -> list[str]:
-    names = list(dict.fromkeys(name.lower() for name in options.metric))
+def metric_names(given: list[str]) -> list[str]:
+    """Each metric once, all of them known."""
+    names = list(dict.fromkeys(name.lower() for name in given))
     for name in names:
         entry(name)
     return names
 
 
-def _default_metrics(text: ParallelText) -> list[str]:
+def default_metrics(text: ParallelText) -> list[str]:
     """Prism against whatever is there."""
     return [*(["prism-ref"] if text.references else []), *(["prism-src"] if text.source else [])]
 
 
-def _check_sides(names: list[str], text: ParallelText) -> None:
+def check_sides(names: list[str], text: ParallelText) -> None:
+    """Stop where a metric lacks the texts that it compares with."""
     present = {"ref": bool(text.references), "src": text.source is not None}
     for name in names:
         for side in entry(name).needs:
@@ -143,7 +145,7 @@ def _check_sides(names: list[str], text: ParallelText) -> None:
                 )
 
 
-def _language_code(names: list[str], inputs: Inputs) -> str:
+def language_code(names: list[str], inputs: Inputs) -> str:
     """The language of the outputs; surface metrics do without one."""
     if inputs.language is not None:
         return language(inputs.language).code if names and all(map(_is_surface, names)) else inputs.language

@@ -1,0 +1,118 @@
+"""`prism compare` end to end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import make_model
+
+from prism_mt.cli.main import main
+from prism_mt.models.store import write_model
+
+REF = ["Hello, world.", "It is a test.", "She bought two pears.", "The hall is large."]
+OUTPUTS = {
+    "A": ["Hello world!", "This is a test.", "She bought three apples.", "The hall is large."],
+    "B": ["world", "a report", "She met a vote.", "The large hall."],
+    "C": ["Hello, world.", "It is a test.", "She bought two pears.", "The hall is large."],
+}
+SRC = ["Hallo Welt!", "Das ist ein Test.", "Sie kaufte zwei Birnen.", "Der Saal ist groß."]
+BASE = ("--cand", "A=A.txt", "B=B.txt", "C=C.txt", "--ref", "ref.txt")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_model(make_model(max_positions=64), tmp_path_factory.mktemp("compare") / "made").folder)
+
+
+@pytest.fixture(autouse=True)
+def _texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, lines in (*OUTPUTS.items(), ("ref", REF), ("src", SRC), ("groups", ["x", "y", "x", "y"])):
+        Path(f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["compare", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def tables(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    code, out, err = run(capsys, *words, "--format", "json", "--draws", "100")
+    assert code == 0, err
+    loaded: list[dict[str, Any]] = json.loads(out)
+    return loaded
+
+
+def test_surface_metrics_need_neither_model_nor_language(capsys: Any) -> None:
+    found = tables(capsys, *BASE, "--metric", "bleu", "chrf")
+    assert [table["caption"] for table in found] == [
+        "3 systems by bleu, 4 segments",
+        "3 systems by chrf, 4 segments",
+        "bleu: p of every pair",
+        "chrf: p of every pair",
+        "Agreement between metrics",
+    ]
+    best = found[1]["rows"][0]
+    assert (best["rank"], best["system"], best["chrf"]) == (1, "C", 100.0)
+    assert (best["wins"], best["ties"], best["losses"]) == (3, 1, 0)
+    assert best["− A"] == pytest.approx(
+        100.0 - next(row for row in found[1]["rows"] if row["system"] == "A")["chrf"]
+    )
+
+
+def test_prism_with_parts_and_baseline(capsys: Any, model: str) -> None:
+    words = ("--src", "src.txt", "--src-lang", "de", "--lang", "en", "--model", model, "--baseline", "B")
+    found = tables(capsys, *BASE, *words, "--by", "length", "likelihood", "--groups", "groups.txt")
+    captions = [table["caption"] for table in found]
+    assert captions[:2] == ["3 systems by prism-ref, 4 segments", "3 systems by prism-src, 4 segments"]
+    assert captions[-2:] == ["prism-ref by group", "prism-src by group"]
+    for row in found[0]["rows"]:
+        assert row["95 % from"] <= row["prism-ref"] <= row["to"] < 0
+        assert (row["− B"] is None) == (row["system"] == "B")
+    assert [(row["group"], row["segments"]) for row in found[-1]["rows"]] == [("x", 2), ("y", 2)]
+    means = [sum(row[name] for row in found[-1]["rows"]) / 2 for name in "ABC"]
+    whole = {row["system"]: row["prism-src"] for row in found[1]["rows"]}
+    assert means == pytest.approx([whole[name] for name in "ABC"])
+
+
+def test_scores_of_another_tool_alone(capsys: Any) -> None:
+    rows = [f"comet\t{name}\t{i}\t{i + value}" for value, name in enumerate("ABC") for i in (1, 2, 3, 4)]
+    Path("comet.tsv").write_text("\n".join(["metric\tsystem\tsegment\tscore", *rows]) + "\n")
+    [ranking, _] = tables(capsys, *BASE, "--scores", "comet.tsv")
+    assert [(row["system"], row["comet"]) for row in ranking["rows"]] == [("C", 4.5), ("B", 3.5), ("A", 2.5)]
+    [turned, _] = tables(capsys, *BASE, "--scores", "comet.tsv", "--lower-is-better", "comet")
+    assert [row["system"] for row in turned["rows"]] == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
+def test_other_formats(capsys: Any, format: str) -> None:
+    code, out, _ = run(
+        capsys, *BASE, "--metric", "chrf", "--format", format, "--test", "randomisation", "--draws", "50"
+    )
+    assert code == 0
+    assert "100.00" in out or "100.0\t" in out
+    assert ("\\toprule" in out) == (format == "latex")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
+        ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
+        ((*BASE, "--metric", "bleu", "--by", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
+        ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
+        (("--cand", "A.txt", "--src", "src.txt", "--by", "length", "-s", "s.tsv"), "give --ref"),
+        ((*BASE,), "say which language the outputs are in"),
+        ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
+    ],
+)
+def test_mistakes(capsys: Any, words: tuple[str, ...], message: str) -> None:
+    Path("short.txt").write_text("x\n")
+    rows = [f"m\t{name}\t{i}\t1" for name in ("A", "B", "C", "A.txt") for i in range(4)]
+    Path("s.tsv").write_text("\n".join(["metric\tsystem\tsegment\tscore", *rows]) + "\n")
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
