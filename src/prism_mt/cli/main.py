@@ -22,6 +22,7 @@ COMMANDS = {
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",
     "rerank": "choose the best of several translations",
+    "cache": "see and shrink the cache of scores",
     "models": "list, inspect, convert and download models",
 }
 

@@ -1,0 +1,88 @@
+"""`prism cache`, and the cache as `prism score` uses it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import SENTENCES, make_model
+
+from prism_mt.cli.main import main
+from prism_mt.engines import cache
+from prism_mt.models.store import write_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_model(make_model(), tmp_path_factory.mktemp("cached") / "made").folder)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "home"))
+    monkeypatch.delenv("PRISM_CACHE_LIMIT", raising=False)
+    (tmp_path / "cand.txt").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    (tmp_path / "ref.txt").write_text("\n".join(SENTENCES[::-1]) + "\n", encoding="utf-8")
+    return tmp_path / "home"
+
+
+def score(model: str, *words: str) -> int:
+    common = ["--cand", "cand.txt", "--ref", "ref.txt", "--lang", "en", "--no-language-check", "--segments"]
+    return main(["score", "--model", model, *common, "--device", "cpu", "--threads", "1", *words])
+
+
+def said(capsys: Any, *words: str) -> str:
+    assert main(["cache", *words]) == 0
+    return str(capsys.readouterr().out)
+
+
+def test_a_second_score_runs_no_model(model: str, home: Path, capsys: Any, monkeypatch: Any) -> None:
+    assert score(model) == 0
+    first = capsys.readouterr().out
+    monkeypatch.setattr(cache, "open_engine", None)
+    assert score(model) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_without_the_cache(model: str, home: Path, capsys: Any) -> None:
+    assert score(model, "--no-cache") == 0
+    assert not (home / "scores.sqlite").exists()
+
+
+def test_info_prune_and_clear(model: str, home: Path, capsys: Any, monkeypatch: Any) -> None:
+    assert "none" in said(capsys, "info")
+    assert "no scores" in said(capsys, "clear")
+    assert "no scores" in said(capsys, "prune")
+    score(model)
+    capsys.readouterr()
+    # Line i meets line 12 - i in both directions: 26 decodings, of which 13 are distinct.
+    assert "13 texts given texts" in said(capsys, "info")
+    assert "ct2" in said(capsys, "info")
+    assert "dropped 0 entries" in said(capsys, "prune", "--limit", "1M")
+    assert "dropped 13 entries" in said(capsys, "prune", "--limit", "0")
+    score(model)
+    capsys.readouterr()
+    assert "freed" in said(capsys, "clear")
+    assert "0 texts given texts" in said(capsys, "info")
+
+
+def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any, caplog: Any) -> None:
+    assert score(model) == 0
+    wanted = capsys.readouterr().out
+    for file in home.glob("scores.sqlite*"):
+        file.unlink()
+    (home / "scores.sqlite").write_bytes(b"x" * 5000)
+    assert score(model) == 0
+    assert capsys.readouterr().out == wanted
+    assert "`prism cache clear` makes a new one" in caplog.text
+    assert main(["cache", "info"]) == 2
+    assert "run `prism cache clear`" in capsys.readouterr().err
+    assert "freed 5 kB" in said(capsys, "clear")
+    caplog.clear()
+    assert score(model) == 0
+    assert caplog.text == ""
+
+
+def test_a_bad_limit(home: Path, capsys: Any) -> None:
+    assert main(["cache", "prune", "--limit", "much"]) == 2
+    assert "'much' is not a size" in capsys.readouterr().err
