@@ -20,8 +20,8 @@ from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.paraphrased import ParaphraseOptions
 from prism_mt.metrics.prism import Direction, PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.progress import counter
-from prism_mt.report.scores import ScoreReport, TokenSpool
+from prism_mt.progress import counter, track
+from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments
 from prism_mt.report.wmt import write_wmt
 from prism_mt.text.languages import language
 
@@ -97,6 +97,9 @@ def run(options: ScoreOptions) -> None:
     code = language_code(names, inputs)
     setting = Setting(code, inputs.source_language, model, prism, paraphrases)
     metrics = [make_metric(name, setting) for name in names or default_metrics(inputs.text)]
+    if _is_stream(options, metrics, inputs.text):
+        _stream(options, metrics[0], inputs)
+        return
     report = ScoreReport(options.segments, options.tokens)
     with counter("scoring", inputs.count * len(inputs.text.systems) * len(metrics)) as advance:
         for metric in metrics:
@@ -107,6 +110,20 @@ def run(options: ScoreOptions) -> None:
         return
     with _destination(options.output) as handle:
         report.write(handle, options.format)
+
+
+def _is_stream(options: ScoreOptions, metrics: list[Metric], text: ParallelText) -> bool:
+    """Whether all that is wanted is a list of scores, which can be written while it is made."""
+    lines = options.segments and not options.tokens and options.format in ("text", "tsv")
+    return lines and len(metrics) == len(text.systems) == 1
+
+
+def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs) -> None:
+    """Score one system, segment by segment from the input to the output."""
+    scores = track(metric.score(inputs.text.segments()), "scoring", inputs.count)
+    with _destination(options.output) as handle:
+        kind: Literal["text", "tsv"] = "tsv" if options.format == "tsv" else "text"
+        stream_segments(handle, kind, metric, inputs.text.systems[0][0], scores)
 
 
 def _score(metric: Metric, text: ParallelText, report: ScoreReport, advance: Callable[[], None]) -> None:

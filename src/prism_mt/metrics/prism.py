@@ -118,7 +118,7 @@ class PrismMetric:
             sys="mean",
             log="e",
             temp=f"{self._engine.temperature:g}",
-            long=self.options.long if self._encoder.cut else None,
+            long=self.options.long if self.options.long != "error" else None,
             engine=f"{self._engine.name}-{self._engine.dtype}",
         )
 

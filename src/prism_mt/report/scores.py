@@ -2,14 +2,16 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Literal
 
-from prism_mt.metrics.base import SegmentScore, SystemScores
+from prism_mt.metrics.base import Metric, SegmentScore, SystemScores
 from prism_mt.report.table import Column, Table, number, to_text, to_tsv
 
 ScoreFormat = Literal["text", "tsv", "json"]
+
+_SEGMENT_HEADER = "metric\tsystem\tsegment\tscore\n"
 
 
 class TokenSpool:
@@ -32,6 +34,23 @@ class TokenSpool:
         file.seek(0)
         for line in file:
             yield line.rstrip("\n")
+
+
+def stream_segments(
+    handle: IO[str], format: Literal["text", "tsv"], metric: Metric, system: str, scores: Iterable[SegmentScore]
+) -> None:
+    """Write the segments of one system as their scores come, so that memory does not grow with their number.
+
+    As text there is nothing but a score a line.
+    """
+    head = f"{metric.name}\t{_cell(system)}"
+    for place, result in enumerate(scores, start=1):
+        if format == "text":
+            handle.write(f"{result.score!r}\n")
+            continue
+        if place == 1:  # a signature tells of what was scored, such as the number of references
+            handle.write(f"# {metric.signature()}\n{_SEGMENT_HEADER}")
+        handle.write(f"{head}\t{place}\t{result.score!r}\n")
 
 
 @dataclass
@@ -57,8 +76,6 @@ class ScoreReport:
     def _write_text(self, handle: IO[str]) -> None:
         if self.tokens:
             self._write_token_lines(handle)
-        elif self.segments and len(self.results) == 1:
-            handle.writelines(f"{score!r}\n" for score in self.results[0].segments.tolist())
         elif self.segments:
             self._write_tsv(handle)
         else:
@@ -73,7 +90,7 @@ class ScoreReport:
         if self.tokens:
             self._write_token_rows(handle)
             return
-        handle.write("metric\tsystem\tsegment\tscore\n")
+        handle.write(_SEGMENT_HEADER)
         for result in self.results:
             head = f"{result.metric}\t{_cell(result.system)}"
             for index, score in enumerate(result.segments.tolist(), start=1):
