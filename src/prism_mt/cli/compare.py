@@ -63,6 +63,7 @@ class CompareOptions(TableOptions, InputOptions):
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
     offline: bool = option("never use the network, not even for hf: models", False)
 
 
@@ -113,7 +114,7 @@ def _brought(options: CompareOptions, systems: list[str], inputs: Inputs) -> lis
 
 def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setting:
     engine = EngineOptions(options.engine, options.quantization, options.device, options.threads)
-    model = ModelInUse(options.model, options.offline, engine)
+    model = ModelInUse(options.model, options.offline, engine, options.cache)
     # Scores from files need no language, like those of surface metrics.
     code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
     return Setting(code, inputs.source_language, model)

@@ -15,6 +15,7 @@ from prism_mt.errors import PrismError
 COMMANDS = {
     "score": "score translations against references or sources",
     "compare": "compare systems: which is better, and could it be chance?",
+    "explain": "show which pieces of a translation make its score",
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
     "metaeval": "judge metrics against human judgments",

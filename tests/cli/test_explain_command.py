@@ -1,0 +1,82 @@
+"""`prism explain` end to end, and its colours."""
+
+import io
+import re
+from typing import Any
+
+import pytest
+from made import make_model
+
+from prism_mt.cli.main import main
+from prism_mt.errors import PrismError
+from prism_mt.metrics.base import SegmentScore, TokenTrace
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.models.store import write_model
+from prism_mt.report.explain import lowest, strength, write_explanation
+
+TRACE = TokenTrace("hypothesis|reference", ("▁Jason", "▁will", "\x1b[2J", "</s>"), (-0.1, -9.77, -0.5, -0.02))
+
+
+def test_both_directions(capsys: Any, tmp_path: Any) -> None:
+    model = str(write_model(make_model(), tmp_path / "made").folder)
+    assert main(["explain", "Hello, world.", "Hello world!", "--lang", "en", "--model", model]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    score = float(shown[0].split()[0])
+    means = [float(line.rsplit(": ")[1]) for line in shown if " given " in line]
+    assert len(means) == 2
+    assert score == pytest.approx(sum(means) / 2, abs=1e-4)
+    assert "hypothesis given reference" in shown[2]
+    assert len(shown[3].split()) == len(shown[4].split())  # every piece has its number
+
+
+def test_mistakes(capsys: Any) -> None:
+    assert main(["explain", "a", "b", "--lang", "en", "--model", "nowhere"]) == 2
+    assert "no model 'nowhere'" in capsys.readouterr().err
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    handle = io.StringIO()
+    write_explanation(SegmentScore(-2.0, (), (TRACE,)), "signature", handle, 80)
+    assert "\x1b" not in handle.getvalue()
+    assert "least probable: ▁will -9.77" in handle.getvalue()
+
+
+def test_lines_fit_the_width() -> None:
+    handle = io.StringIO()
+    trace = TokenTrace("hypothesis|reference", ("▁piece",) * 30, (-1.0,) * 30)
+    write_explanation(SegmentScore(-1.0, (), (trace,)), "s", handle, 40)
+    assert max(map(len, handle.getvalue().splitlines())) <= 40
+    assert len(re.findall("▁piece", handle.getvalue())) == 31
+
+
+@pytest.mark.parametrize(("score", "wanted"), [(0.0, 0.0), (-4.0, 0.5), (-8.0, 1.0), (-30.0, 1.0), (1e-9, 0.0)])
+def test_strength_of_colours(score: float, wanted: float) -> None:
+    assert strength(score) == wanted
+
+
+def test_lowest_piece() -> None:
+    assert lowest(TRACE) == ("▁will", -9.77)
+
+
+def test_worked_example_of_the_paper(capsys: Any) -> None:
+    """The copy first, and of what was changed the changed piece is the least probable."""
+    try:
+        open_model(DEFAULT_MODEL)
+    except PrismError:
+        pytest.skip("the default model is not installed")
+    reference = "Jason went to school at the University of Madrid."
+    changed = {
+        reference: None,
+        "Jason attended the University of Madrid.": None,
+        "Jason will go to school at the University of Madrid.": "will",
+        "Jason went to school at the University of Berlin.": "Berlin",
+    }
+    scores = []
+    for hypothesis, word in changed.items():
+        assert main(["explain", reference, hypothesis, "--lang", "en"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        scores.append(float(lines[0].split()[0]))
+        if word:
+            found = next(line for line in lines if line.startswith("least probable"))
+            assert found.split()[2].lstrip("▁") in word
+    assert scores[0] == max(scores)
