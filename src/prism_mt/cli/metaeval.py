@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prism_mt.cli.metaeval_data import Judged, MetricOptions, TableOptions, load, task_of, write_tables
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
+from prism_mt.cli.metaeval_references import REFERENCES
 from prism_mt.cli.options import Command, Group, option
 from prism_mt.metaeval.correlation import Averaging, pairwise_agreement
 from prism_mt.metaeval.darr import TieRule
@@ -131,6 +132,7 @@ COMMAND = Group(
         SWEEP,
         DISAGREEMENTS,
         BIAS,
+        REFERENCES,
         Command("presets", "list the rules of the shared tasks", TableOptions, list_presets),
     ),
     default=Command("metaeval", "judge metrics against human judgments", MetaevalOptions, run, _EPILOG),

@@ -13,7 +13,7 @@ from prism_mt.metrics.catalogue import Setting
 from prism_mt.metrics.surface import SurfaceMetric
 from prism_mt.progress import track
 
-_LOWER_IS_BETTER = {"ter"}
+LOWER_IS_BETTER = {"ter"}
 
 
 def _sentence_bleu(language: str) -> SurfaceMetric:
@@ -56,7 +56,7 @@ def score_texts(
     segments = list(_segments(texts, judgments.systems, places, reference, "src" in metric.needs))
     scores = np.full(judgments.scores.shape, np.nan)
     totals: dict[int, NDArray[np.float64]] = {}
-    sign = -1.0 if metric.name in _LOWER_IS_BETTER else 1.0
+    sign = -1.0 if metric.name in LOWER_IS_BETTER else 1.0
     results = track(
         metric.score(segment for _, segment in segments), f"{metric.name} {judgments.pair}", len(segments)
     )

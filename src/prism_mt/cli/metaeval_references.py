@@ -1,0 +1,59 @@
+"""`prism metaeval references`: do metrics cope with machine-translated references?"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prism_mt.cli.metaeval_data import MetricOptions, choose_reference, load, task_of, write_tables
+from prism_mt.cli.options import Command, option
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.judgments import Judgments
+from prism_mt.metaeval.references import Studied, StudyLevel, study_references
+from prism_mt.metaeval.scoring import make_metric, score_texts
+from prism_mt.metaeval.task import Task
+from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.report.references import studies_table, study_table
+
+
+@dataclass(kw_only=True)
+class ReferenceOptions(MetricOptions):
+    """Options of `prism metaeval references`."""
+
+    judgments: list[Path] = option("MQM judgments with texts", positional=True, metavar="JUDGMENTS")
+    level: StudyLevel = option("judge segments, or pairs of systems", "segments")
+    draws: int = option("how often references are drawn", 5, metavar="N")
+    seed: int = option("seed of the draws", 1, metavar="N")
+
+
+def run_references(options: ReferenceOptions) -> None:
+    """Print a table per language pair, then all pairs side by side."""
+    if options.draws < 1:
+        raise PrismError("--draws must be at least 1")
+    task = task_of(options)
+    given = load(options.judgments, options.scores, replace(options, metric=[]), task)
+    model = ModelInUse(options.model, options.offline)
+    studies = []
+    for item in given:
+        metrics = [Studied(scores) for scores in item.metrics]
+        metrics += [_computed(name, item.judgments, options, task, model) for name in options.metric]
+        if not metrics:
+            raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
+        studies.append(study_references(item.judgments, metrics, options.level, options.draws, options.seed))
+    tables = [study_table(study) for study in studies]
+    write_tables([*tables, studies_table(studies)] if len(studies) > 1 else tables, options)
+
+
+def _computed(
+    name: str, judgments: Judgments, options: ReferenceOptions, task: Task, model: ModelInUse
+) -> Studied:
+    source, _, target = judgments.pair.partition("-")
+    metric = make_metric(name, Setting(target, source, model))
+    return Studied(score_texts(metric, judgments, choose_reference(options, judgments, task), True), metric)
+
+
+REFERENCES = Command(
+    "references",
+    "metrics under machine-translated instead of human references",
+    ReferenceOptions,
+    run_references,
+    """Metrics from --scores have no scores under other references: only their standard results are shown.""",
+)

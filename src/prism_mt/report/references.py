@@ -1,0 +1,46 @@
+"""Tables of metrics under standard and machine-translated references."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from prism_mt.metaeval.references import Study
+from prism_mt.report.table import Column, Table, Value, number
+
+_STATISTIC = {"segments": "tau-b over all outputs", "systems": "accuracy over pairs of systems"}
+
+
+def study_table(study: Study) -> Table:
+    """One language pair: both results, how much draws differ, and the relative change."""
+    columns = (
+        Column("metric"),
+        *(number(title, 1) for title in ("standard", "machine-translated", "spread")),
+        Column("change", "+.1%", "right"),
+    )
+    rows = tuple(
+        (effect.metric, 100 * effect.standard, 100 * effect.machine, 100 * effect.spread, effect.change)
+        for effect in study.effects
+    )
+    caption = f"{study.place}: {study.segments} of {study.judged} segments have a machine-translated reference"
+    return Table(columns, rows, caption, notes=(_note(study),))
+
+
+def studies_table(studies: Sequence[Study]) -> Table:
+    """All language pairs side by side with their mean, as the paper prints it."""
+    columns = [Column("metric")]
+    for title in (*(study.pair for study in studies), "mean"):
+        columns += [number(f"{title} standard", 1), number("machine", 1)]
+    found = [{effect.metric: effect for effect in study.effects} for study in studies]
+    rows: list[tuple[Value, ...]] = []
+    for name in dict.fromkeys(name for effects in found for name in effects):
+        values = [
+            (100 * effects[name].standard, 100 * effects[name].machine) if name in effects else (np.nan, np.nan)
+            for effects in found
+        ]
+        means = np.mean(values, axis=0).tolist()
+        rows.append((name, *(value for both in values for value in both), *means))
+    return Table(tuple(columns), tuple(rows), "All language pairs", notes=(_note(studies[0]),))
+
+
+def _note(study: Study) -> str:
+    return f"×100: {_STATISTIC[study.level]}; {study.draws} draws of references, seed {study.seed}"
