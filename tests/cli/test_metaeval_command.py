@@ -146,8 +146,8 @@ def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, mod
     path = tmp_path / "paraphrases.tsv"
     path.write_text("ref\tdeen-1\tdeen-2\na red apple\tan apple\tapple, red\n", encoding="utf-8")
     summary, _ = json.loads(run(capsys, "bias", path, "--model", model, "--format", "json"))
-    assert [row[""] for row in summary["rows"]][:2] == ["H(human|r0)", "H(copy|r0)"]
-    assert all(row[str(model)] < 0 for row in summary["rows"][:2])
+    assert [row[""] for row in summary["rows"]][:3] == ["H(beam|r0)", "H(human|r0)", "H(copy|r0)"]
+    assert all(row[str(model)] < 0 for row in summary["rows"][:3])
 
 
 def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

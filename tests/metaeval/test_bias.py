@@ -10,6 +10,7 @@ from prism_mt.metaeval.bias import (
     score_by_bleu,
     score_paraphrases,
     summarise,
+    with_beams,
     with_copies,
 )
 from prism_mt.metaeval.scoring import make_metric
@@ -51,6 +52,13 @@ def test_tables_of_both_forms(tmp_path: Path) -> None:
     wide.write_text("text\tother\nx\ty\n", encoding="utf-8")
     with pytest.raises(PrismError, match="no column reference"):
         read_paraphrases(wide)
+
+
+def test_beams_are_added_unless_the_table_has_them() -> None:
+    items = [Paraphrase("a", "b", "human"), Paraphrase("a", "c", "human"), Paraphrase("d", "e", "human")]
+    added = with_beams(items, lambda references: [text.upper() for text in references])
+    assert added == [Paraphrase("a", "A", "beam"), Paraphrase("d", "D", "beam"), *items]
+    assert with_beams(added, lambda references: ["other"] * len(references)) == added
 
 
 def test_copies_are_added_once() -> None:

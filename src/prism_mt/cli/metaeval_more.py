@@ -1,15 +1,26 @@
 """`prism metaeval sweep`, `disagreements` and `bias`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt.cli.metaeval_data import MetricOptions, OutputOptions, choose_reference, load, task_of, write_tables
 from prism_mt.cli.options import Command, option
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
-from prism_mt.metaeval.bias import read_paraphrases, score_by_bleu, score_paraphrases, summarise, with_copies
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
+from prism_mt.metaeval.bias import (
+    Paraphrase,
+    read_paraphrases,
+    score_by_bleu,
+    score_paraphrases,
+    summarise,
+    with_beams,
+    with_copies,
+)
 from prism_mt.metaeval.disagreements import disagreements
 from prism_mt.metaeval.sweep import sweep
-from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables, sweep_table
@@ -83,7 +94,12 @@ class BiasOptions(OutputOptions):
         positional=True,
         metavar="FILE",
     )
-    model: list[str] = option("score the texts with these models (default: the tables' scores)", [], metavar="M")
+    model: list[str] = option(
+        "paraphrase the references with these models and score all texts with them (default: the tables' scores)",
+        [],
+        metavar="M",
+    )
+    beam: int = option("beams of the paraphrasing", 5, metavar="B")
     language: str = option("language of the texts", "en", flags=("-l",), metavar="LANG")
     offline: bool = option("never use the network, not even for hf: models", False)
 
@@ -92,7 +108,7 @@ def run_bias(options: BiasOptions) -> None:
     """Print what models think of their own output, of copies and of people's paraphrases."""
     if options.model:
         texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
-        models = {name: score_paraphrases(texts, _forward(name, options)) for name in options.model}
+        models = {name: _judge(texts, ModelInUse(name, options.offline), options) for name in options.model}
     else:
         models = {path.name.split(".")[0]: read_paraphrases(path) for path in options.paraphrases}
     bins = {name: score_by_bleu([item for item in items if item.kind != "copy"]) for name, items in models.items()}
@@ -106,11 +122,16 @@ def run_bias(options: BiasOptions) -> None:
         plot_bins(bins, options.plot)
 
 
-def _forward(model: str, options: BiasOptions) -> Metric:
-    """H(text | reference): the direction in which a paraphraser generates."""
-    in_use = ModelInUse(model, options.offline)
-    setting = Setting(options.language, None, in_use, PrismOptions(direction="forward"))
-    return make_metric("prism-ref", setting)
+def _judge(texts: list[Paraphrase], model: ModelInUse, options: BiasOptions) -> list[Paraphrase]:
+    """A model's scores of the texts and of its own best paraphrases, in the direction in which it generates."""
+
+    def beams(references: list[str]) -> Iterator[str]:
+        generator = Generator(model.directory, EngineOptions(), SearchOptions(method="beam", beam=options.beam))
+        route = generator.route(options.language, options.language)
+        return (hypotheses[0].text for hypotheses in generator.generate(references, route))
+
+    setting = Setting(options.language, None, model, PrismOptions(direction="forward"))
+    return score_paraphrases(with_beams(texts, beams), make_metric("prism-ref", setting))
 
 
 SWEEP = Command("sweep", "tune a linear combination of metrics", SweepOptions, run_sweep)

@@ -1,6 +1,6 @@
 """Does a paraphraser prefer to copy? Scores of beam output, copy and human paraphrase, and of ever closer texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,6 +69,15 @@ def with_copies(paraphrases: Sequence[Paraphrase]) -> list[Paraphrase]:
         return list(paraphrases)
     references = dict.fromkeys(paraphrase.reference for paraphrase in paraphrases)
     return [*paraphrases, *(Paraphrase(text, text, "copy") for text in references)]
+
+
+def with_beams(paraphrases: Sequence[Paraphrase], beams: Callable[[list[str]], Iterable[str]]) -> list[Paraphrase]:
+    """The paraphrases and the best that a search finds for every reference, unless the table brings beam output."""
+    if any(paraphrase.kind == "beam" for paraphrase in paraphrases):
+        return list(paraphrases)
+    references = list(dict.fromkeys(paraphrase.reference for paraphrase in paraphrases))
+    found = zip(references, beams(references), strict=True)
+    return [*(Paraphrase(reference, text, "beam") for reference, text in found), *paraphrases]
 
 
 def score_paraphrases(paraphrases: Sequence[Paraphrase], metric: Metric) -> list[Paraphrase]:
