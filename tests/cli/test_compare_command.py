@@ -1,6 +1,7 @@
 """`prism compare` end to end."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,16 @@ def test_mistakes(capsys: Any, words: tuple[str, ...], message: str) -> None:
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def test_page(capsys: Any, model: str) -> None:
+    words = ("--lang", "en", "--model", model, "--metric", "prism-ref", "chrf", "--draws", "50", "--no-cache")
+    code, out, err = run(capsys, *BASE, *words, "--html", "out/page.html")
+    assert code == 0, err
+    assert "3 systems by prism-ref" in out
+    html = Path("out/page.html").read_text(encoding="utf-8")
+    assert html.count("<svg") == 6  # intervals, distributions and lengths of two metrics
+    shown = html.split("<pre><code>")[1].split("</code>")[0]
+    assert main(shlex.split(shown)[1:]) == 0  # the command that the page shows makes the same page
+    assert Path("out/page.html").read_text(encoding="utf-8") == html
+    assert "--no-cache" in shown

@@ -6,19 +6,22 @@ from typing import Literal
 
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
-from prism_mt.cli.options import Command, option
+from prism_mt.cli.options import Command, command_line, option
 from prism_mt.cli.score import check_sides, default_metrics, language_code, metric_names
 from prism_mt.comparison.buckets import Buckets, by_length, by_name, by_value
-from prism_mt.comparison.compare import Measured, Significance, Test, agreements, compare
+from prism_mt.comparison.compare import Comparison, Measured, Significance, Test, agreements, compare
 from prism_mt.comparison.measure import measure
 from prism_mt.comparison.outside import bring_in
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
+from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.progress import counter
 from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table
+from prism_mt.report.page import Page, Traces, write_page
 from prism_mt.report.table import Table
 from prism_mt.text.lines import check_parallel, open_lines
 
@@ -58,6 +61,9 @@ class CompareOptions(TableOptions, InputOptions):
     groups: str | None = option(
         "document or domain of every segment, a line each: also score each", None, metavar="FILE"
     )
+    html: Path | None = option(
+        "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
+    )
     model: str = option("model of Prism's metrics, as for `prism score`", DEFAULT_MODEL, metavar="M")
     engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
     quantization: Quantization = option("number format of the ct2 engine", "float32")
@@ -80,18 +86,46 @@ def run(options: CompareOptions) -> None:
     brought = _brought(options, systems, inputs)
     setting = _setting(options, names, inputs)
     metrics = [make_metric(name, setting) for name in names]
-    with counter("scoring", inputs.count * len(systems) * len(metrics)) as advance:
-        measured = [measure(metric, inputs.text, advance) for metric in metrics]
+    measured, traces = _measure(metrics, inputs)
     measured += brought
     comparisons = [compare(one, test) for one in measured]
     parts = _parts(options, inputs, setting)
-    tables: list[Table] = [ranking_table(comparison, baseline, test) for comparison in comparisons]
-    if len(systems) > 2:
+    if options.html:
+        page_parts = parts
+        if "length" not in options.by and inputs.text.references:
+            page_parts = [by_length(inputs.text.references[0]), *parts]
+        command = command_line("compare", options)
+        page = Page(inputs.text, comparisons, test, baseline, page_parts, traces, inputs.language, command)
+        write_page(page, options.html)
+    write_tables(_tables(comparisons, parts, baseline, test), options)
+
+
+def _measure(metrics: list[Metric], inputs: Inputs) -> tuple[list[Measured], dict[str, Traces]]:
+    """What each metric says, and the pieces of those that have any."""
+    systems = len(inputs.text.systems)
+    measured: list[Measured] = []
+    traces: dict[str, Traces] = {}
+    with counter("scoring", inputs.count * systems * len(metrics)) as advance:
+        for metric in metrics:
+            kept: Traces = [[()] * systems for _ in range(inputs.count)]
+
+            def keep(system: int, segment: int, result: SegmentScore, kept: Traces = kept) -> None:
+                kept[segment - 1][system] = result.tokens
+
+            measured.append(measure(metric, inputs.text, advance, keep))
+            if any(any(row) for row in kept):
+                traces[metric.name] = kept
+    return measured, traces
+
+
+def _tables(comparisons: list[Comparison], parts: list[Buckets], baseline: int, test: Significance) -> list[Table]:
+    measured = [comparison.measured for comparison in comparisons]
+    tables = [ranking_table(comparison, baseline, test) for comparison in comparisons]
+    if len(measured[0].systems) > 2:
         tables += [pairs_table(comparison) for comparison in comparisons]
     if len(measured) > 1:
         tables.append(agreement_table(agreements(measured)))
-    tables += [buckets_table(one, buckets) for buckets in parts for one in measured]
-    write_tables(tables, options)
+    return tables + [buckets_table(one, buckets) for buckets in parts for one in measured]
 
 
 def _place(name: str | None, systems: list[str]) -> int:
@@ -117,7 +151,7 @@ def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setti
     model = ModelInUse(options.model, options.offline, engine, options.cache)
     # Scores from files need no language, like those of surface metrics.
     code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
-    return Setting(code, inputs.source_language, model)
+    return Setting(code, inputs.source_language, model, PrismOptions(tokens=options.html is not None))
 
 
 def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Buckets]:
@@ -148,5 +182,6 @@ COMMAND = Command(
   prism compare --cand A=a.txt B=b.txt C=c.txt --ref ref.txt --lang de --metric prism-ref bleu chrf
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --metric bleu --test randomisation --format latex
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --lang de --scores comet.tsv --groups domains.txt --by length
+  prism compare --cand A=a.txt B=b.txt --ref ref.txt --src src.txt --lang de --src-lang en --html report.html
 """,
 )

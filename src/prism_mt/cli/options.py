@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import shlex
 import types
 import typing
 from collections.abc import Callable
@@ -67,6 +68,22 @@ def parse_options(kind: type[Options], namespace: argparse.Namespace) -> Options
     names = [field.name for field in dataclasses.fields(kind) if field.metadata]  # type: ignore[arg-type]
     given = {name: getattr(namespace, name) for name in names if getattr(namespace, name, None) is not None}
     return kind(**given)
+
+
+def command_line(name: str, options: Any) -> str:
+    """The command that gives these options, as one can type it into a shell."""
+    words = ["prism", name]
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if not field.metadata or value == default:
+            continue
+        flag = f"--{field.name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(flag if value else f"--no-{flag[2:]}")
+        else:
+            words += [flag, *map(str, value if isinstance(value, list) else [value])]
+    return shlex.join(words)
 
 
 def _argument(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ _TESTS = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate 
 
 
 def digits(measured: Measured) -> int:
-    """Decimals that suit a metric: percentages get fewer than log-probabilities."""
-    return 2 if float(np.abs(measured.scores).max()) >= 10 else 4
+    """Decimals that suit a metric: percentages get fewer than log-probabilities and shares."""
+    return 2 if measured.scores.min() >= 0 and measured.scores.max() >= 10 else 4
 
 
 def ranking_table(comparison: Comparison, baseline: int, options: Significance) -> Table:

@@ -1,0 +1,189 @@
+"""The comparison as one self-contained HTML page.
+
+All that comes from files is untrusted: tables and plots are escaped, texts for the segment browser travel as
+compressed base64 that the script turns into text nodes, and only the page's own script may run.
+"""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prism_mt import __version__
+from prism_mt.comparison.buckets import Buckets
+from prism_mt.comparison.compare import Comparison, Significance, agreements
+from prism_mt.files import write_atomically
+from prism_mt.metrics.base import TokenTrace
+from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.report import svg
+from prism_mt.report.compare import agreement_table, buckets_table, digits, guidance, pairs_table, ranking_table
+from prism_mt.report.flags import flag
+from prism_mt.report.table import Table, format_value, is_missing
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+Traces = list[list[tuple[TokenTrace, ...]]]
+"""Segments × systems."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the page shows."""
+
+    text: ParallelText
+    comparisons: Sequence[Comparison]
+    options: Significance
+    baseline: int = 0
+    parts: Sequence[Buckets] = ()
+    traces: dict[str, Traces] = field(default_factory=dict)
+    """By metric, where it has any."""
+    language: str | None = None
+    command: str = ""
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page; it needs no network and no other file."""
+    with write_atomically(path) as handle:
+        handle.write(render_page(page))
+
+
+def render_page(page: Page) -> str:
+    """The page as HTML."""
+    flags = _flags(page)
+    script = _file("page.js")
+    return _template().render(
+        page=page,
+        version=__version__,
+        style=_file("page.css"),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        data=_packed(_data(page, flags)),
+        summary=_summary(page.comparisons),
+        sections=[_section(page, comparison) for comparison in page.comparisons],
+        agreement=agreement_table(agreements([one.measured for one in page.comparisons])),
+        warnings=_warnings(page, flags),
+    )
+
+
+def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """A row per system: its score, interval and rank by every metric."""
+    first = comparisons[0]
+    rows = []
+    for place in first.order:
+        cells = []
+        for one in comparisons:
+            places, own = digits(one.measured), one.intervals[place]
+            cells.append(
+                {
+                    "value": float(one.scores[place]),
+                    "score": f"{one.scores[place]:.{places}f}",
+                    "interval": f"{own.low:.{places}f} to {own.high:.{places}f}",
+                    "rank": one.ranks[place],
+                }
+            )
+        rows.append({"system": first.measured.systems[place], "cells": cells})
+    return rows
+
+
+def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
+    """Tables and plots of one metric."""
+    measured, places = comparison.measured, digits(comparison.measured)
+    return {
+        "metric": measured.metric,
+        "guidance": guidance(comparison),
+        "intervals": svg.intervals(comparison, places),
+        "distributions": svg.distributions(comparison, places),
+        "ranking": ranking_table(comparison, page.baseline, page.options),
+        "pairs": pairs_table(comparison),
+        "parts": [(svg.profile(measured, parts, places), buckets_table(measured, parts)) for parts in page.parts],
+    }
+
+
+def _flags(page: Page) -> list[dict[int, list[str]]]:
+    other = page.text.source or page.text.references[0]
+    sources = list(other)
+    return [flag(list(lines), sources, page.language) for _, lines in page.text.systems]
+
+
+def _warnings(page: Page, flags: list[dict[int, list[str]]]) -> list[str]:
+    """One sentence per system and kind of warning."""
+    found = []
+    for (name, _), by_segment in zip(page.text.systems, flags, strict=True):
+        kinds: dict[str, list[int]] = {}
+        for segment, words in by_segment.items():
+            for word in words:
+                kinds.setdefault(word, []).append(segment + 1)
+        found += [f"{name}: {len(at):,} × {kind} (first: segment {at[0]:,})" for kind, at in kinds.items()]
+    return found
+
+
+def _data(page: Page, flags: list[dict[int, list[str]]]) -> dict[str, Any]:
+    """What the segment browser shows, as the script expects it."""
+    return {
+        "systems": [name for name, _ in page.text.systems],
+        "metrics": [
+            {
+                "name": one.measured.metric,
+                "digits": digits(one.measured),
+                "lower": one.measured.lower_is_better,
+                "scores": [[round(score, 4) for score in row] for row in one.measured.segments.tolist()],
+            }
+            for one in page.comparisons
+        ],
+        "source": list(page.text.source) if page.text.source else None,
+        "references": [list(lines) for lines in page.text.references],
+        "outputs": [list(lines) for _, lines in page.text.systems],
+        "flags": flags,
+        "traces": {
+            metric: [[[_trace(trace) for trace in traces] for traces in row] for row in rows]
+            for metric, rows in page.traces.items()
+        },
+    }
+
+
+def _trace(trace: TokenTrace) -> tuple[str, str, str]:
+    """Direction, pieces and hundredths of log-probabilities; long strings are small and quick to parse."""
+    pieces = "\n".join(piece.replace("\n", "⏎") for piece in trace.pieces)
+    return trace.direction, pieces, " ".join(str(round(-100 * score)) for score in trace.scores)
+
+
+def _packed(data: dict[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
+
+
+@cache
+def _template() -> "Template":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FunctionLoader(_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"cells": _cells, "is_missing": is_missing}
+    return environment.get_template("page.html")
+
+
+def _cells(table: Table) -> list[list[tuple[str, str, bool]]]:
+    """Of every cell the text, the value to sort by, and whether it stands out."""
+    return [
+        [
+            (format_value(value, column), "" if is_missing(value) else str(value), (r, c) in table.bold)
+            for c, (value, column) in enumerate(zip(row, table.columns, strict=True))
+        ]
+        for r, row in enumerate(table.rows)
+    ]
+
+
+def _file(name: str) -> str:
+    return (resources.files("prism_mt.report") / "page_files" / name).read_text(encoding="utf-8")

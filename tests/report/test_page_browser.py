@@ -1,0 +1,114 @@
+"""The page in a browser: Debian's Chromium, driven by Playwright."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_page import EVIL, make_page
+
+from prism_mt.report.page import write_page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+COUNT = 3000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_page(make_page(["A", "B", EVIL], COUNT), path)
+    return path
+
+
+@pytest.fixture
+def page(browser: Any, file: Path) -> Iterator[Any]:
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.trouble = []
+    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
+    opened.on("console", lambda message: opened.trouble.append(message.text))
+    opened.on("dialog", lambda dialog: opened.trouble.append(dialog.message))
+    opened.on("request", lambda request: request.url.startswith("file:") or opened.trouble.append(request.url))
+    opened.goto(file.as_uri())
+    opened.wait_for_selector(".row")
+    yield opened
+    assert opened.trouble == []
+    opened.close()
+
+
+def test_table_is_sorted(page: Any) -> None:
+    names = "table#summary tbody th"
+    page.click("table#summary thead button >> nth=0")
+    assert page.locator(names).all_inner_texts() == ["B", "A", EVIL]
+    page.click("table#summary thead button >> nth=0")
+    assert page.locator(names).all_inner_texts() == [EVIL, "A", "B"]
+    assert page.locator("table#summary th >> nth=0").get_attribute("aria-sort") == "ascending"
+
+
+def test_segments_are_found_and_only_what_is_seen_exists(page: Any) -> None:
+    assert page.inner_text("#count") == "3,000 of 3,000 segments"
+    assert page.locator(".row").count() < 40
+    page.fill("#query", "output 2999 ")
+    assert page.inner_text("#count") == "1 of 3,000 segments"
+    assert page.inner_text("#detail h3") == "Segment 3000"
+    page.fill("#query", "nowhere")
+    assert page.locator(".row").count() == 0
+    assert page.inner_text("#detail") == ""
+
+
+def test_two_systems_are_compared(page: Any) -> None:
+    page.select_option("#sort", "loses")
+    # A falls from -1 to -3000, B rises from -3300 to -1.1: the last segment is lost by the most
+    assert page.inner_text("#detail h3") == "Segment 3000"
+    assert "loses by 2998.9" in page.inner_text(".row[aria-selected=true]")
+    page.select_option("#sort", "wins")
+    assert page.inner_text("#detail h3") == "Segment 1"
+    page.select_option("#metric", "1")  # an error count, of which lower is better: the same order
+    assert page.inner_text("#detail h3") == "Segment 1"
+
+
+def test_colours_follow_log_probabilities(page: Any) -> None:
+    pieces = page.locator("#detail .pieces >> nth=0").locator(".piece")
+    assert pieces.all_inner_texts()[1] == EVIL
+    alphas = [float(piece.evaluate("e => e.style.getPropertyValue('--alpha')")) for piece in pieces.all()]
+    assert alphas == [0.025, 0.8, 0.001]
+    assert [piece.get_attribute("data-score") for piece in pieces.all()] == ["-0.25", "-9.77", "-0.01"]
+    assert "worst" in (pieces.nth(1).get_attribute("class") or "")
+
+
+def test_keyboard_reaches_segments_and_pieces(page: Any) -> None:
+    page.focus("#list")
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#detail h3") == "Segment 2"
+    page.keyboard.press("End")
+    assert page.inner_text("#detail h3") == "Segment 3000"
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.dataset.score") == "-9.77"
+    shown = page.evaluate("getComputedStyle(document.activeElement, '::after').content")
+    assert shown == '"-9.77"'
+
+
+def test_dark_and_phone(page: Any) -> None:
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    list_box, detail_box = (page.locator(name).bounding_box() for name in ("#list", "#detail"))
+    assert detail_box["y"] >= list_box["y"] + list_box["height"]
