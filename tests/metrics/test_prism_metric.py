@@ -11,6 +11,7 @@ from made import make_model
 from prism_mt.engines.base import Pair, Pending
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment
+from prism_mt.metrics.dual import DualMetric
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
 from prism_mt.models.store import ModelDirectory, write_model
 
@@ -151,3 +152,16 @@ def test_bad_weight() -> None:
 
 def test_nothing_in_nothing_out(model: ModelDirectory, tmp_path: Path) -> None:
     assert list(PrismMetric("ref", model, Positions(), "en").score([])) == []
+
+
+def test_disagreement_of_the_directions_costs(model: ModelDirectory) -> None:
+    metric = DualMetric("src", model, Positions(), "en", "de", PrismOptions(reduction="sum"))
+    source, target = "Das ist gut", "Hello"
+    x, y = pieces(model, source), pieces(model, target)
+    given_source, given_target = -mean_score(x, y), -mean_score(y, x)
+    assert given_source != given_target
+    [result] = metric.score([Segment(target, source=source)])
+    wanted = abs(given_source - given_target) + (given_source + given_target) / 2
+    assert result.score == pytest.approx(-wanted)
+    assert metric.signature().startswith("prism-dual|model:made@")
+    assert "|lang:en|srclang:de|dir:both-0.5|" in metric.signature()

@@ -25,6 +25,7 @@ COMMANDS = {
     "rerank": "choose the best of several translations",
     "cache": "see and shrink the cache of scores",
     "models": "list, inspect, convert and download models",
+    "filter": "find the good lines of a bitext",
 }
 
 _DESCRIPTION = """Prism asks a multilingual translation model how probable a translation is as a

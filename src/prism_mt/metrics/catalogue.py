@@ -11,6 +11,7 @@ from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
 from prism_mt.metrics import paraphrased, surface
 from prism_mt.metrics.base import Metric, Side
+from prism_mt.metrics.dual import DualMetric
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.models.store import ModelDirectory
@@ -66,14 +67,12 @@ class Entry:
     make: Callable[[Setting], Metric]
 
 
-def _prism(side: Side) -> Callable[[Setting], Metric]:
+def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setting], Metric]:
     def make(setting: Setting) -> Metric:
         model = setting.model
         language = model.language(setting.language)
         source = model.language(setting.source_language) if setting.source_language else None
-        return PrismMetric(
-            side, model.directory, model.engine, language, source, setting.prism, model.options.budget
-        )
+        return kind(side, model.directory, model.engine, language, source, setting.prism, model.options.budget)
 
     return make
 
@@ -94,6 +93,9 @@ _SRC: frozenset[Side] = frozenset({"src"})
 METRICS: dict[str, Entry] = {
     "prism-ref": Entry("log-probability of output and reference given each other", _REF, _prism("ref")),
     "prism-src": Entry("log-probability of the output given the source", _SRC, _prism("src")),
+    "prism-dual": Entry(
+        "dual conditional cross-entropy of source and output, to filter bitext", _SRC, _prism("src", DualMetric)
+    ),
     "bleu": Entry("BLEU, as sacreBLEU computes it", _REF, lambda s: surface.bleu(s.language)),
     "chrf": Entry("chrF, as sacreBLEU computes it", _REF, lambda s: surface.chrf(s.language)),
     "chrf++": Entry(

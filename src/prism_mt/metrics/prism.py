@@ -104,6 +104,10 @@ class PrismMetric:
         """The plain mean of segment scores."""
         return totals[0] / totals[1]
 
+    def join_directions(self, weights: Sequence[float], scores: Sequence[float]) -> float:
+        """One number from the scores of the forced decodings of one pair of texts: their weighted sum."""
+        return sum(weight * score for weight, score in zip(weights, scores, strict=True))
+
     def signature(self) -> str:
         """Model, direction, reduction, engine: all that changes the number."""
         several = self.options.references
@@ -178,16 +182,14 @@ class PrismMetric:
         """Token scores → directions → references → one number."""
         totals, traces = [], []
         for decodings in alternatives:
-            total = 0.0
+            parts = []
             for decoding in decodings:
                 tokens = [next(scores) for _ in decoding.pairs]
                 ids, values = self._encoder.join(decoding.pairs, tokens)
-                total += decoding.weight * float(
-                    values.mean() if self.options.reduction == "mean" else values.sum()
-                )
+                parts.append(float(values.mean() if self.options.reduction == "mean" else values.sum()))
                 if self.options.tokens:
                     pieces = tuple(self._encoder.piece(index) for index in ids)
                     traces.append(TokenTrace(decoding.direction, pieces, tuple(float(value) for value in values)))
-            totals.append(total)
+            totals.append(self.join_directions([decoding.weight for decoding in decodings], parts))
         score = max(totals) if self.options.references == "max" else sum(totals) / len(totals)
         return SegmentScore(score, (score, 1.0), tuple(traces))
