@@ -1,10 +1,11 @@
-"""Score the bundled example with the default model, offline.
+"""Score and compare the bundled example with the default model, offline.
 
 Where the installation brings no model yet, a stand-in with random weights is made on the spot: it shows every
 command at work, but its numbers mean nothing.
 """
 
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -15,11 +16,12 @@ from prism_mt.models.store import write_model
 
 _HERE = Path(__file__).resolve().parent
 _DATA = Path("examples/wmt21-en-de")
+_REPORT = Path("build/report.html")
 
 
 def run(*words: str) -> None:
     """Show a command and what it prints."""
-    print(f"\n$ prism {' '.join(words)}", flush=True)
+    print(f"\n$ prism {shlex.join(words)}", flush=True)
     if code := main(words):
         sys.exit(code)
 
@@ -37,19 +39,22 @@ def default_model(folder: Path) -> str:
 
 
 def demo() -> None:
-    """A tour of the score command on outputs of two systems."""
+    """A tour: score two systems, compare six of them on a page, look into one segment."""
     texts = ["--cand", f"A={_DATA / 'system-a.de'}", f"B={_DATA / 'system-b.de'}", "--ref", str(_DATA / "ref.de")]
     os.chdir(_HERE.parent)  # so that the commands shown can be typed from there
     with tempfile.TemporaryDirectory() as made:
         model = ["--model", default_model(Path(made)), "--lang", "de"]
         run("score", *texts, "--src", str(_DATA / "src.en"), "--src-lang", "en", *model)
         run("score", *texts, *model, "--metric", "bleu", "chrf")
-        first = Path(made) / "first"
-        first.mkdir()
-        for name in ("system-a.de", "ref.de"):
-            line = (_DATA / name).read_text(encoding="utf-8").split("\n")[1]
-            (first / name).write_text(line + "\n", encoding="utf-8")
-        run("score", "--cand", str(first / "system-a.de"), "--ref", str(first / "ref.de"), *model, "--tokens")
+        six = [f"{name}={_DATA / f'system-{name.lower()}.de'}" for name in "ABCDEF"]
+        sides = ["--ref", str(_DATA / "ref.de"), "--groups", str(_DATA / "documents.txt")]
+        metrics = ["--metric", "prism-ref", "bleu", "chrf", "--html", str(_REPORT)]
+        run("compare", "--cand", *six, *sides, *model, *metrics)
+        print(f"\nOpen {_REPORT} in a browser.")
+        reference, output = (
+            (_DATA / name).read_text(encoding="utf-8").split("\n")[1] for name in ("ref.de", "system-a.de")
+        )
+        run("explain", reference, output, *model)
 
 
 if __name__ == "__main__":
