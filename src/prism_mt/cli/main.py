@@ -23,9 +23,10 @@ COMMANDS = {
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",
     "rerank": "choose the best of several translations",
+    "filter": "find the good lines of a bitext",
+    "bench": "measure the speed of this machine",
     "cache": "see and shrink the cache of scores",
     "models": "list, inspect, convert and download models",
-    "filter": "find the good lines of a bitext",
 }
 
 _DESCRIPTION = """Prism asks a multilingual translation model how probable a translation is as a

@@ -1,0 +1,140 @@
+"""`prism bench`: how fast is this machine, and what does a smaller number format cost?"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt.cli.options import Command, option
+from prism_mt.engines.base import Pair
+from prism_mt.engines.batching import score_pairs
+from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
+from prism_mt.errors import PrismError
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.models.store import ModelDirectory
+from prism_mt.places import available_cores
+from prism_mt.progress import counter
+from prism_mt.report.table import Column, Format, Table, number, render
+
+_FORMATS: tuple[Quantization, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
+
+
+@dataclass
+class BenchOptions:
+    """Options of `prism bench`."""
+
+    model: str = option(
+        "model: a folder, hf:ORG/NAME, or a name of `prism models list`", DEFAULT_MODEL, metavar="M"
+    )
+    segments: int = option("texts to score with every setting", 256, flags=("-n",), metavar="N")
+    pieces: int = option("mean length of a text in pieces of the model's vocabulary", 25, metavar="N")
+    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
+    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    format: Format = option("how to print the table", "text")
+    offline: bool = option("never use the network, not even for hf: models", False)
+
+
+class _Measured(NamedTuple):
+    engine: str
+    dtype: str
+    load: float
+    seconds: float
+    scores: NDArray[np.float64]
+
+
+def run(options: BenchOptions) -> None:
+    """Score the same made-up texts with every engine and number format of this machine."""
+    if options.segments < 1 or options.pieces < 1:
+        raise PrismError("there must be at least 1 segment of at least 1 piece")
+    model = open_model(options.model, options.offline)
+    pairs = made_up_pairs(model, options.segments, options.pieces)
+    settings = list(_settings(options))
+    with counter("measuring", len(settings)) as advance:
+        measured = []
+        for setting in settings:
+            measured.append(_measure(model, setting, pairs))
+            advance()
+    print(render(_table(measured, len(pairs), options), options.format), end="")
+
+
+def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
+    """Random pieces in texts whose lengths vary as those of sentences do; always the same for one model."""
+    chance = random.Random(1)
+    spec = model.spec
+    size = min(spec.architecture.source_vocabulary, spec.architecture.target_vocabulary)
+    longest = spec.architecture.max_positions - 4
+    tag = spec.languages[min(spec.languages)]
+
+    def text() -> list[int]:
+        length = round(chance.lognormvariate(0, 0.5) * pieces * 0.88)  # a mean of `pieces`
+        # The first tenth of a vocabulary has its special pieces.
+        return [chance.randrange(size // 10, size) for _ in range(min(longest, max(1, length)))]
+
+    encode = spec.conventions
+    return [Pair(encode.encode_source(text(), tag, tag), encode.encode_target(text(), tag)) for _ in range(count)]
+
+
+def _settings(options: BenchOptions) -> Iterator[EngineOptions]:
+    """What can run here: the number formats of CTranslate2 that the device has, and torch where it is installed."""
+    if options.device != "mps":
+        import ctranslate2
+
+        from prism_mt.engines.ct2 import resolve_device
+
+        device = resolve_device(options.device.partition(":")[0])
+        for dtype in _FORMATS:
+            if dtype in ctranslate2.get_supported_compute_types(device):
+                yield EngineOptions("ct2", dtype, options.device, options.threads)
+    if find_spec("torch"):
+        yield EngineOptions("torch", "float32", options.device, options.threads)
+
+
+def _measure(model: ModelDirectory, setting: EngineOptions, pairs: list[Pair]) -> _Measured:
+    start = time.perf_counter()
+    engine = open_engine(model, setting)
+    loaded = time.perf_counter()
+    for _ in score_pairs(engine, pairs[:16]):  # memory and threads are got ready on first use
+        pass
+    warm = time.perf_counter()
+    scores = np.array([tokens.mean() for tokens in score_pairs(engine, pairs)], dtype=np.float64)
+    return _Measured(engine.name, engine.dtype, loaded - start, time.perf_counter() - warm, scores)
+
+
+def _table(measured: list[_Measured], segments: int, options: BenchOptions) -> Table:
+    first = measured[0]
+    rows = tuple(
+        (
+            one.engine,
+            one.dtype,
+            one.load,
+            segments / one.seconds,
+            first.seconds / one.seconds,
+            float(np.abs(one.scores - first.scores).mean()),
+        )
+        for one in measured
+    )
+    columns = (
+        Column("engine"),
+        Column("numbers"),
+        number("load s", 2),
+        number("texts/s", 1),
+        number("× first", 2),
+        number("mean error", 5),
+    )
+    notes = (
+        f"{segments:,} texts of {options.pieces} pieces on average, each given another, in one direction; "
+        f"{options.threads or available_cores()} threads, device {options.device}",
+        "load: the first time with a number format, the model is converted",
+        "mean error: of the mean log-probability per token, against the first row",
+    )
+    return Table(columns, rows, notes=notes)
+
+
+COMMAND = Command(
+    "bench", "Measure how fast this machine scores with every engine and number format it has.", BenchOptions, run
+)

@@ -1,0 +1,48 @@
+"""`prism bench`: what it measures and says, not how fast anything is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import make_model
+
+from prism_mt.cli.bench import made_up_pairs
+from prism_mt.cli.main import main
+from prism_mt.models.store import ModelDirectory, write_model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
+    return write_model(make_model(max_positions=64), tmp_path_factory.mktemp("bench") / "made")
+
+
+def test_every_engine_and_number_format(model: ModelDirectory, capsys: Any) -> None:
+    words = ["--model", str(model.folder), "-n", "8", "--device", "cpu", "--threads", "1", "--format", "json"]
+    assert main(["bench", *words]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    found = {(row["engine"], row["numbers"]): row for row in rows}
+    assert next(iter(found)) == ("ct2", "float32")
+    assert {("ct2", "int8"), ("torch", "float32")} <= set(found)
+    assert found["ct2", "float32"]["mean error"] == 0
+    assert found["torch", "float32"]["mean error"] < 1e-4
+    assert 1e-4 < found["ct2", "int8"]["mean error"] < 0.5
+    assert all(row["texts/s"] > 0 for row in rows)
+
+
+def test_made_up_texts(model: ModelDirectory) -> None:
+    pairs = made_up_pairs(model, 400, 20)
+    assert pairs == made_up_pairs(model, 400, 20)
+    lengths = [len(pair.source) for pair in pairs]
+    assert 19 < sum(lengths) / len(lengths) < 24  # two of them are not pieces
+    assert max(lengths) <= 64
+    assert min(lengths) < 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["-n", "0"], "at least 1 segment"), (["--device", "tpu"], "runs on cpu or cuda, not on tpu")],
+)
+def test_mistakes(model: ModelDirectory, words: list[str], message: str, capsys: Any, tmp_path: Path) -> None:
+    assert main(["bench", "--model", str(model.folder), *words]) == 2
+    assert message in capsys.readouterr().err
