@@ -134,7 +134,9 @@ def test_get_resumes_and_converts(capsys: Any, cache: Path, server: _Server, kno
     assert os.listdir(cache / "models") == ["made"]
 
 
-def test_get_refuses_another_content(capsys: Any, cache: Path, server: _Server, known: str, monkeypatch: Any) -> None:
+def test_get_refuses_another_content(
+    capsys: Any, cache: Path, server: _Server, known: str, monkeypatch: Any
+) -> None:
     wrong = catalogue.CATALOGUE[0].__class__("made", "", "de", "", "", known, "md5:0000")
     monkeypatch.setattr(catalogue, "CATALOGUE", (wrong,))
     code, _, err = run(capsys, "get", "made", "--address", known)

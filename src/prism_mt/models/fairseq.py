@@ -81,7 +81,9 @@ def _vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
         usable = False
     if not usable:
         raise PrismError(f"{folder / SENTENCEPIECE} is damaged: it is not a SentencePiece model")
-    return source, source if pieces[0] == pieces[1] else Vocabulary(model, pieces[1], Conventions().unknown, words=True)
+    return source, source if pieces[0] == pieces[1] else Vocabulary(
+        model, pieces[1], Conventions().unknown, words=True
+    )
 
 
 def _checkpoint(
