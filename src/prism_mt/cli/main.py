@@ -18,6 +18,8 @@ COMMANDS = {
     "explain": "show which pieces of a translation make its score",
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
+    "metric": "train metrics on human judgments",
+    "finetune": "fine-tune a model on human judgments",
     "metaeval": "judge metrics against human judgments",
     "judgments": "prepare human judgments for fine-tuning",
     "translate": "translate texts",

@@ -1,0 +1,233 @@
+"""Fine-tuning on human judgments: the loop, exact to resume."""
+
+import dataclasses
+import time
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.pairs import read_ranked
+from prism_mt.models.network import Transformer, from_weights
+from prism_mt.models.resolve import open_model
+from prism_mt.models.store import ModelDirectory
+from prism_mt.training.adapters import add_adapters
+from prism_mt.training.checkpoints import CheckpointFolder
+from prism_mt.training.distributed import World
+from prism_mt.training.finetune_config import FinetuneConfig
+from prism_mt.training.finetune_data import EncodedSegment, RoundRobin, cut_batches, encode_segments
+from prism_mt.training.finetune_validation import RankingQuality, criterion, validate_ranking
+from prism_mt.training.log import CsvLog, ProgressLine, say
+from prism_mt.training.optimiser import make_optimiser
+from prism_mt.training.ranking import RankingObjective
+from prism_mt.training.schedules import learning_rate
+
+TRAIN_COLUMNS = ("step", "epoch", "loss", "cross_entropy", "forward", "backward", "learning_rate", "gradient_norm")
+VALID_COLUMNS = ("step", *(field.name for field in dataclasses.fields(RankingQuality)))
+_PROGRESS_SECONDS = 20.0
+
+
+@dataclasses.dataclass
+class FinetuneProgress:
+    """How far a run has come; part of every checkpoint."""
+
+    step: int = 0
+    segments: int = 0
+    best: float = float("-inf")
+    worse: int = 0
+    """Validations since the best one."""
+
+
+class Finetuner:
+    """One run in one process."""
+
+    def __init__(self, config: FinetuneConfig, world: World, resume: bool = True) -> None:
+        self.config, self.world = config, world
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        base = open_model(config.model)
+        self.stream = RoundRobin(self._segments(base, "train"), config.seed)
+        self.validation = _first_of_each(self._segments(base, "valid"), config.checks.segments)
+        torch.manual_seed(config.seed)
+        network = adapted_network(base, config)
+        self.objective = RankingObjective(network, base.spec.conventions, config.ranking).to(world.device)
+        self.optimiser = make_optimiser(self.objective, config.optimiser)
+        self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
+        self.progress = FinetuneProgress()
+        self._base = base.digest
+        if resume:
+            self._resume()
+        elif world.first:
+            self.checkpoints.clear()
+
+    def _segments(self, base: ModelDirectory, part: str) -> list[EncodedSegment]:
+        files = self.config.train if part == "train" else self.config.valid
+        ranked = [segment for path in files for segment in read_ranked(path)]
+        return encode_segments(ranked, base, self.config.batches.max_length)
+
+    def run(self) -> bool:
+        """Train to the end; False when the minutes ran out before."""
+        config, progress = self.config, self.progress
+        deadline = time.monotonic() + config.limits.minutes * 60 if config.limits.minutes else float("inf")
+        logs = self._logs() if self.world.first else None
+        line = ProgressLine(_PROGRESS_SECONDS, config.limits.steps)
+        if progress.step == 0:
+            self._validate(logs)
+        self.objective.train()
+        updates = self.stream.updates(progress.segments, config.batches.update_tokens)
+        while not self._finished():
+            self._update(next(updates), logs, line)
+            late = self.world.sums([float(time.monotonic() > deadline)])[0] > 0
+            if progress.step % config.checks.every == 0 or late or self._finished():
+                self._validate(logs)
+            if late:
+                break
+        self.world.wait()
+        return self._finished()
+
+    def _logs(self) -> tuple[CsvLog, CsvLog]:
+        folder, step = self.config.output, self.progress.step
+        # The validation before training is not repeated by a run that goes on, but it is by one that starts again.
+        after = step if step else -1
+        return (
+            CsvLog(folder / "train.csv", TRAIN_COLUMNS, after),
+            CsvLog(folder / "ranking.csv", VALID_COLUMNS, after),
+        )
+
+    def _finished(self) -> bool:
+        limits, progress = self.config.limits, self.progress
+        return (
+            0 < limits.steps <= progress.step
+            or 0 < limits.epochs * self.stream.examples <= progress.segments
+            or 0 < limits.patience <= progress.worse
+        )
+
+    def _update(
+        self, segments: list[EncodedSegment], logs: tuple[CsvLog, CsvLog] | None, line: ProgressLine
+    ) -> None:
+        """One step on the mean loss of all pairs of these segments, the batches shared among processes."""
+        config, progress, world = self.config, self.progress, self.world
+        progress.step += 1
+        pairs = sum(len(segment.pairs) for segment in segments)
+        # Dropout is a function of seed, step and process, so that a resumed run is the same run.
+        torch.manual_seed((config.seed * 1_000_003 + progress.step) * 1_009 + world.rank)
+        self.optimiser.zero_grad(set_to_none=True)
+        sums = [0.0] * 4
+        for batch in cut_batches(segments, config.batches.tokens)[world.rank :: world.size]:
+            with torch.autocast(world.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+                terms = self.objective(batch)
+            (terms.loss / pairs).backward()
+            values = (float(terms.loss.detach()), terms.cross_entropy, terms.forward, terms.backward)
+            sums = [total + value for total, value in zip(sums, values, strict=True)]
+        if world.size > 1:
+            self._add_gradients()
+        rate = learning_rate(config.schedule, config.optimiser.learning_rate, progress.step, config.limits.steps)
+        norm = self._step(rate)
+        progress.segments += len(segments)
+        loss, cross_entropy, forward, backward = (total / pairs for total in world.sums(sums))
+        epoch = progress.segments / self.stream.examples
+        line.update(progress.step, loss, rate, sum(segment.tokens for segment in segments), epoch)
+        if logs:
+            numbers = (progress.step, round(epoch, 6), loss, cross_entropy, forward, backward, rate, norm)
+            logs[0].add(dict(zip(TRAIN_COLUMNS, numbers, strict=True)))
+
+    def _add_gradients(self) -> None:
+        """Sum over processes; one with nothing to do in this step adds zeros."""
+        for parameter in self.objective.parameters():
+            if parameter.requires_grad:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                dist.all_reduce(parameter.grad)
+
+    def _step(self, rate: float) -> float:
+        """Clip, step, and return the gradient's length."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        clip = self.config.optimiser.clip
+        norm = nn.utils.clip_grad_norm_(self.objective.parameters(), clip if clip > 0 else float("inf"))
+        if not torch.isfinite(norm):
+            raise PrismError(
+                f"the gradient of step {self.progress.step:,} is not a number: go on from the last checkpoint "
+                "with a lower optimiser.learning_rate"
+            )
+        self.optimiser.step()
+        return float(norm)
+
+    def _validate(self, logs: tuple[CsvLog, CsvLog] | None) -> None:
+        """Measure, remember the best, and write a checkpoint."""
+        progress = self.progress
+        qualities = validate_ranking(self.objective, self.validation, self.config.batches.tokens, self.world)
+        value = criterion(qualities)
+        better = value > progress.best
+        progress.best, progress.worse = (value, 0) if better else (progress.best, progress.worse + 1)
+        if not logs:
+            return
+        for quality in qualities:
+            logs[1].add({"step": progress.step, **dataclasses.asdict(quality)})
+        shown = "  ".join(f"{one.lp} accuracy {one.accuracy:.4f} tau {one.tau:.4f}" for one in qualities)
+        say(f"step {progress.step:,}  {shown}{'  (best so far)' if better else ''}")
+        weights = trained_weights(self.objective.model)
+        if better:
+            self.checkpoints.save_best(weights)
+        state = {
+            "progress": dataclasses.asdict(progress),
+            "optimiser": self.optimiser.state_dict(),
+            "identity": self._identity(),
+        }
+        self.checkpoints.save(progress.step, weights, state)
+
+    def _identity(self) -> dict[str, Any]:
+        """What must not change between the beginning of a run and its resumption."""
+        config = self.config
+        return {
+            "model": self._base,
+            "seed": config.seed,
+            "train": self.stream.examples,
+            "ranking": dataclasses.asdict(config.ranking),
+            "adapters": dataclasses.asdict(config.adapters),
+        }
+
+    def _resume(self) -> None:
+        found = self.checkpoints.load()
+        if found is None:
+            return
+        weights, state = found
+        mine, theirs = self._identity(), state["identity"]
+        changed = sorted(key for key in mine if mine[key] != theirs.get(key))
+        if changed:
+            raise PrismError(
+                f"{self.checkpoints.folder} is from a run with another {', '.join(changed)}: "
+                "restore the configuration, choose another output, or start again with --fresh"
+            )
+        self.objective.model.load_state_dict(weights, strict=False)
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.progress = FinetuneProgress(**state["progress"])
+        if self.world.first:
+            say(f"going on from step {self.progress.step:,}")
+
+
+def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer:
+    """The model to be trained, with adapters where they are asked for."""
+    network = from_weights(base.spec.architecture, base.weights())
+    if config.adapters.rank:
+        add_adapters(network, config.adapters)
+    for module in network.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = config.dropout
+    return network
+
+
+def trained_weights(network: Transformer) -> dict[str, torch.Tensor]:
+    """Only what is trained: with adapters that is a small part of the model."""
+    return {name: tensor.detach() for name, tensor in network.named_parameters() if tensor.requires_grad}
+
+
+def _first_of_each(segments: list[EncodedSegment], count: int) -> list[EncodedSegment]:
+    if not count:
+        return segments
+    by_pair: dict[str, list[EncodedSegment]] = {}
+    for segment in segments:
+        by_pair.setdefault(segment.lp, []).append(segment)
+    return [segment for found in by_pair.values() for segment in found[:count]]

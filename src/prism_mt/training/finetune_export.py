@@ -1,0 +1,63 @@
+"""From the checkpoints of fine-tuning to a model directory."""
+
+import csv
+import dataclasses
+from pathlib import Path
+
+from prism_mt.models.model import Model
+from prism_mt.models.network import to_weights
+from prism_mt.models.resolve import open_model
+from prism_mt.models.store import write_model
+from prism_mt.training.adapters import merge_adapters
+from prism_mt.training.checkpoints import CheckpointFolder
+from prism_mt.training.finetune import adapted_network
+from prism_mt.training.finetune_config import FinetuneConfig
+
+
+def export_finetuned(config: FinetuneConfig) -> Path:
+    """Write the best or the last model of a run with its adapters merged, and return its folder."""
+    checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
+    base = open_model(config.model)
+    trained = checkpoints.best() if config.checks.export == "best" else checkpoints.averaged()[0]
+    network = adapted_network(base, config)
+    network.load_state_dict(trained, strict=False)
+    merge_adapters(network)
+    spec = dataclasses.replace(base.spec, name=config.name)
+    folder = config.output / "model"
+    card = _card(config, base.spec.name, base.digest)
+    write_model(Model(spec, to_weights(network), base.source, base.target, card), folder)
+    return folder
+
+
+def _card(config: FinetuneConfig, base: str, digest: str) -> str:
+    """How it was made, and the course of validation from the model before training on."""
+    with open(config.output / "ranking.csv", encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    lines = [
+        f"| {row['step']} | {row['lp']} | {float(row['accuracy']):.4f} | {float(row['tau']):.4f} "
+        f"| {float(row['probability']):.4f} | {row['pairs']} |"
+        for row in rows
+    ]
+    ranking = config.ranking
+    directions = [name for name in ("forward", "backward") if getattr(ranking, name)]
+    adapters = f"rank {config.adapters.rank}, merged" if config.adapters.rank else "none, all weights"
+    return "\n".join(
+        [
+            f"# {config.name}",
+            "",
+            f"{base or 'A model'} (digest {digest[:12]}), fine-tuned on human judgments with `prism finetune`.",
+            "",
+            f"- Ranking: {' and '.join(directions) or 'none'} on {ranking.scores}, margin {ranking.margin:g}",
+            f"- Cross-entropy: weight {ranking.cross_entropy:g}",
+            f"- Adapters: {adapters}",
+            f"- Learning rate {config.optimiser.learning_rate:g}, seed {config.seed}",
+            f"- Weights: the {config.checks.export} checkpoint",
+            "",
+            "On held-out pairs; step 0 is the model before:",
+            "",
+            "| step | pair | ranking accuracy | tau | mean probability | pairs |",
+            "|---|---|---|---|---|---|",
+            *lines,
+            "",
+        ]
+    )

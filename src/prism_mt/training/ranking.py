@@ -1,0 +1,124 @@
+"""Cross-entropy and bidirectional pairwise ranking (Vamvas et al. 2023), segment by segment.
+
+Every output of a segment is decoded once given the reference, which is encoded once for all of them, and the
+reference once given every output; the hinge terms of all raters and pairs are taken from those scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from prism_mt.models.network import Transformer
+from prism_mt.models.spec import Conventions
+from prism_mt.training.finetune_config import Ranking
+from prism_mt.training.finetune_data import EncodedSegment, Ids
+
+# Rows of logits at a time; they are computed again for the gradient instead of being kept.
+_CHUNK = 512
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Sums over all pairs of a batch; `loss` has a gradient, the others are for the record."""
+
+    loss: Tensor
+    cross_entropy: float
+    forward: float
+    backward: float
+
+
+def hinge(scores: Tensor, better: Tensor, worse: Tensor, margin: float) -> Tensor:
+    """Σ max(0, margin - score of the better + score of the worse), over pairs of places among the scores."""
+    return (margin - scores[better] + scores[worse]).clamp_min(0.0).sum()
+
+
+class RankingObjective(nn.Module):
+    """A model and its ranking loss."""
+
+    def __init__(self, model: Transformer, conventions: Conventions, ranking: Ranking) -> None:
+        super().__init__()
+        self.model, self.conventions, self.ranking = model, conventions, ranking
+
+    def forward(self, segments: Sequence[EncodedSegment]) -> Terms:
+        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge."""
+        ranking, pairs, start = self.ranking, [], 0
+        for segment in segments:
+            pairs += [(start + better, start + worse) for better, worse in segment.pairs]
+            start += len(segment.output_targets)
+        places = torch.tensor(pairs, device=self._device).reshape(-1, 2)
+        none = torch.zeros((), device=self._device)
+
+        def ranked(scores: Tensor) -> Tensor:
+            values = scores.exp() if ranking.scores == "probabilities" else scores
+            return hinge(values, places[:, 0], places[:, 1], ranking.margin)
+
+        forward = ranked(self.forward_scores(segments)) if ranking.forward else none
+        backward = ranked(self.backward_scores(segments)) if ranking.backward else none
+        cross_entropy = self._cross_entropy(segments) if ranking.cross_entropy else none
+        loss = ranking.cross_entropy * cross_entropy + 0.5 * (forward + backward)
+        return Terms(loss, float(cross_entropy.detach()), float(forward.detach()), float(backward.detach()))
+
+    def forward_scores(self, segments: Sequence[EncodedSegment]) -> Tensor:
+        """Mean log-probability of the tokens of every output given its reference."""
+        rows = [row for row, segment in enumerate(segments) for _ in segment.output_targets]
+        targets = [target for segment in segments for target in segment.output_targets]
+        return self.scores([segment.reference_source for segment in segments], rows, targets)
+
+    def backward_scores(self, segments: Sequence[EncodedSegment]) -> Tensor:
+        """Mean log-probability of the tokens of the reference given every output."""
+        sources = [source for segment in segments for source in segment.output_sources]
+        targets = [segment.reference_target for segment in segments for _ in segment.output_sources]
+        return self.scores(sources, list(range(len(sources))), targets)
+
+    def scores(self, sources: Sequence[Ids], rows: Sequence[int], targets: Sequence[Ids]) -> Tensor:
+        """Mean log-probability of the counted tokens of each target given the source in its row."""
+        source, padding = self._padded(sources)
+        memory = self.model.encode(source, padding)
+        if list(rows) != list(range(len(sources))):
+            index = torch.tensor(rows, device=self._device)
+            memory, padding = memory[index], padding[index]
+        target, _ = self._padded(targets)
+        states = self.model.decode(target[:, :-1], memory, padding)
+        counted = torch.zeros_like(target[:, 1:], dtype=torch.bool)
+        for row, ids in enumerate(targets):
+            counted[row, self.conventions.counted(ids)] = True
+        tokens = self._log_probabilities(states[counted], target[:, 1:][counted])
+        row_of = counted.nonzero()[:, 0]
+        total = torch.zeros(len(targets), device=self._device).index_add(0, row_of, tokens)
+        return total / counted.sum(1)
+
+    def _cross_entropy(self, segments: Sequence[EncodedSegment]) -> Tensor:
+        """Of the reference given the source, once for every pair of the segment."""
+        sources = [segment.source for segment in segments]
+        targets = [segment.reference_target for segment in segments]
+        scores = self.scores(sources, list(range(len(segments))), targets)
+        weights = torch.tensor([float(len(segment.pairs)) for segment in segments], device=self._device)
+        return -(weights * scores).sum()
+
+    def _log_probabilities(self, states: Tensor, targets: Tensor) -> Tensor:
+        def chunk(states: Tensor, targets: Tensor) -> Tensor:
+            logits = self.model.project(states).float()
+            return logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(1)
+
+        parts = [
+            checkpoint(chunk, some, wanted, use_reentrant=False)
+            if torch.is_grad_enabled()
+            else chunk(some, wanted)
+            for some, wanted in zip(torch.split(states, _CHUNK), torch.split(targets, _CHUNK), strict=True)
+        ]
+        return torch.cat(parts)
+
+    def _padded(self, sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
+        """(B, T) ids and a mask that is true at padding."""
+        longest = max(map(len, sequences))
+        rows = [list(ids) + [self.conventions.pad] * (longest - len(ids)) for ids in sequences]
+        lengths = torch.tensor([len(ids) for ids in sequences], device=self._device)
+        mask = torch.arange(longest, device=self._device)[None, :] >= lengths[:, None]
+        return torch.tensor(rows, device=self._device), mask
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device

@@ -1,0 +1,182 @@
+"""Fine-tuning on made pairs, from the data to the model directory."""
+
+import csv
+import dataclasses
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from made import SENTENCES, make_model
+
+from prism_mt.errors import PrismError
+from prism_mt.metaeval.pairs import RankedSegment, write_ranked
+from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.training.config import Limits, Optimiser
+from prism_mt.training.distributed import World
+from prism_mt.training.finetune import Finetuner
+from prism_mt.training.finetune_config import Adapters, FinetuneBatches, FinetuneChecks, FinetuneConfig, Ranking
+from prism_mt.training.finetune_data import EncodedSegment, RoundRobin, cut_batches, encode_segments
+from prism_mt.training.finetune_export import export_finetuned
+
+ALONE = World(0, 1, torch.device("cpu"))
+WORDS = [word for sentence in SENTENCES[5:8] for word in sentence.split()]
+
+
+def made_segments(count: int, outputs: int, lp: str = "en-de") -> list[RankedSegment]:
+    """Random words in an order of preference that is just as random: it can only be learnt by heart."""
+    draw = random.Random(lp)
+    pairs = tuple((a, b) for a in range(outputs) for b in range(a + 1, outputs))
+    found = []
+    for number in range(count):
+        texts = [" ".join(draw.choices(WORDS, k=4)) for _ in range(outputs + 2)]
+        scores = tuple(float(-place) for place in range(outputs))
+        found.append(RankedSegment(lp, str(number), texts[0], texts[1], tuple(texts[2:]), scores, pairs))
+    return found
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
+    folder = tmp_path_factory.mktemp("base") / "model"
+    return write_model(make_model(encoder_layers=1, decoder_layers=1), folder)
+
+
+@pytest.fixture
+def config(base: ModelDirectory, tmp_path: Path) -> FinetuneConfig:
+    write_ranked(tmp_path / "pairs.jsonl", made_segments(20, 5))
+    return FinetuneConfig(
+        name="made-ft",
+        model=str(base.folder),
+        train=(tmp_path / "pairs.jsonl",),
+        valid=(tmp_path / "pairs.jsonl",),
+        output=tmp_path / "run",
+        device="cpu",
+        ranking=Ranking(scores="log-probabilities", margin=0.3),
+        optimiser=Optimiser(learning_rate=1e-2, clip=1.2),
+        batches=FinetuneBatches(tokens=1500, update_tokens=1500),
+        limits=Limits(steps=4),
+        checks=FinetuneChecks(every=2),
+    )
+
+
+def rows(path: Path) -> list[dict[str, float]]:
+    with path.open(encoding="utf-8", newline="") as handle:
+        return [
+            {name: float(value) for name, value in row.items() if name != "lp"} for row in csv.DictReader(handle)
+        ]
+
+
+def test_two_hundred_pairs_are_learnt(config: FinetuneConfig) -> None:
+    long = dataclasses.replace(config, limits=Limits(steps=30), checks=FinetuneChecks(every=30))
+    assert Finetuner(long, ALONE).run()
+    losses = [row["loss"] for row in rows(config.output / "train.csv")]
+    assert np.mean(losses[-5:]) < 0.5 * np.mean(losses[:5])
+    before, *_, after = rows(config.output / "ranking.csv")
+    assert before["pairs"] == 200
+    assert before["accuracy"] < 0.7
+    assert after["accuracy"] > 0.95
+    assert after["tau"] > before["tau"]
+
+
+def test_a_resumed_run_is_the_same_run(config: FinetuneConfig, tmp_path: Path) -> None:
+    whole = Finetuner(config, ALONE)
+    whole.run()
+    parts = dataclasses.replace(config, output=tmp_path / "parts")
+    Finetuner(dataclasses.replace(parts, limits=Limits(steps=2)), ALONE).run()
+    second = Finetuner(parts, ALONE)
+    assert second.progress.step == 2
+    second.run()
+    for name in ("train.csv", "ranking.csv"):
+        assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
+    for mine, theirs in zip(whole.objective.parameters(), second.objective.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:
+    Finetuner(config, ALONE).run()
+    changed = dataclasses.replace(config, ranking=Ranking(margin=0.7))
+    with pytest.raises(PrismError, match="from a run with another ranking.*--fresh"):
+        Finetuner(changed, ALONE)
+    assert Finetuner(changed, ALONE, resume=False).progress.step == 0
+
+
+def test_adapters_change_nothing_but_themselves_and_are_merged(
+    config: FinetuneConfig, base: ModelDirectory
+) -> None:
+    adapted = dataclasses.replace(config, adapters=Adapters(rank=2), checks=FinetuneChecks(every=2, export="last"))
+    tuner = Finetuner(adapted, ALONE)
+    tuner.run()
+    trained = [name for name, tensor in tuner.objective.named_parameters() if tensor.requires_grad]
+    assert trained
+    assert all("parametrizations" in name for name in trained)
+    made = ModelDirectory(export_finetuned(adapted))
+    before, after = base.weights(), made.weights()
+    assert np.array_equal(before["encoder.embedding.weight"], after["encoder.embedding.weight"])
+    change = (
+        after["decoder.layers.0.self_attention.query.weight"]
+        - before["decoder.layers.0.self_attention.query.weight"]
+    )
+    values = np.linalg.svd(change, compute_uv=False)
+    assert values[1] > 1e-6
+    assert values[2] < 1e-5 * values[0] + 1e-6
+
+
+def test_the_best_model_may_be_the_one_before(config: FinetuneConfig, base: ModelDirectory) -> None:
+    worse = dataclasses.replace(config, limits=Limits(steps=4, patience=1))
+    tuner = Finetuner(worse, ALONE)
+    tuner.progress.best = 2.0
+    tuner.checkpoints.save_best(dict(tuner.objective.model.state_dict()))
+    tuner.run()
+    # No validation can be better than 2: the first one, before training, uses up all patience.
+    assert tuner.progress.step == 0
+    made = ModelDirectory(export_finetuned(worse))
+    assert made.spec.name == "made-ft"
+    assert all(np.array_equal(array, made.weights()[name]) for name, array in base.weights().items())
+    assert "| 0 | en-de |" in (made.folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_smaller_language_pairs_come_again(base: ModelDirectory) -> None:
+    segments = encode_segments([*made_segments(6, 2), *made_segments(2, 2, "zh-en")], base, 100)
+    stream = RoundRobin(segments, seed=1)
+    epoch = stream.epoch(0)
+    assert [segment.lp for segment in epoch] == ["en-de", "zh-en"] * 6
+    assert [sum(segment is one for one in epoch) for segment in segments] == [1] * 6 + [3, 3]
+    assert [id(one) for one in epoch] != [id(one) for one in stream.epoch(1)]
+    whole = [segment for update in _some(stream, 0) for segment in update]
+    assert [id(one) for one in whole[5:12]] == [id(one) for update in _some(stream, 5) for one in update][:7]
+
+
+def _some(stream: RoundRobin, position: int) -> list[list[EncodedSegment]]:
+    updates = stream.updates(position, 60)
+    return [next(updates) for _ in range(12)]
+
+
+def test_batches_keep_all_segments_within_the_budget(base: ModelDirectory) -> None:
+    segments = encode_segments(made_segments(12, 3), base, 100)
+    batches = cut_batches(segments, 200)
+    assert sorted(id(one) for batch in batches for one in batch) == sorted(map(id, segments))
+    for batch in batches:
+        padded = sum(len(one.output_targets) for one in batch) * max(one.longest for one in batch)
+        assert len(batch) == 1 or padded <= 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ranking": Ranking(0.0, False, False)}, "every term of the loss is switched off"),
+        ({"limits": Limits()}, "without limits training never ends"),
+        ({"train": ()}, "name files of pairs"),
+        ({"dropout": 1.0}, "dropout must be"),
+    ],
+)
+def test_configurations_that_make_no_sense(
+    config: FinetuneConfig, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(PrismError, match=message):
+        dataclasses.replace(config, **changes)  # type: ignore[arg-type]
+
+
+def test_languages_that_the_model_does_not_have(base: ModelDirectory) -> None:
+    with pytest.raises(PrismError, match="ja"):
+        encode_segments(made_segments(1, 2, "en-ja"), base, 100)
