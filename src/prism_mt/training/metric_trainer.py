@@ -1,0 +1,250 @@
+"""Training of metrics: regression to human judgments, or ranking by them, over the vectors of a frozen encoder."""
+
+import csv
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from prism_mt.config import load_toml
+from prism_mt.encoders.catalogue import open_piece_encoder
+from prism_mt.encoders.store import StoredEncoder
+from prism_mt.errors import PrismError
+from prism_mt.files import write_atomically
+from prism_mt.metrics.regression import MetricSpec, write_metric
+from prism_mt.metrics.regression_network import RegressionNetwork, pad
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.progress import counter
+from prism_mt.text.lines import open_lines
+
+_COLUMNS = ("ref", "hyp", "score")
+
+
+@dataclass(frozen=True)
+class MetricConfig:
+    """A run of `prism metric train`; paths start at the configuration's folder."""
+
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...]
+    output: Path
+    kind: Literal["bilstm", "bilstm-attention", "esim"] = "esim"
+    encoder: str = "minilm"
+    language: str = "en"
+    model: str = DEFAULT_MODEL
+    """The translation model, where the encoder is its own."""
+    loss: Literal["mse", "ranking"] = "mse"
+    margin: float = 0.1
+    """Of the ranking loss."""
+    hidden: int = 300
+    pieces: int = 100
+    batch: int = 32
+    rate: float = 4e-4
+    clip: float = 10.0
+    epochs: int = 50
+    patience: int = 4
+    """Epochs without a better Pearson correlation on `dev` before training ends."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.train or not self.dev:
+            raise PrismError("training a metric needs at least one file under `train` and one under `dev`")
+        for name in ("hidden", "pieces", "batch", "rate", "clip", "epochs", "patience"):
+            if not getattr(self, name) > 0:
+                raise PrismError(f"{name} must be above 0, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One output with its reference and what people think of it."""
+
+    reference: str
+    hypothesis: str
+    score: float
+
+
+@dataclass
+class Progress:
+    """What the run has come to; kept after every epoch."""
+
+    epoch: int = 0
+    best: float = -math.inf
+    since_best: int = 0
+    history: list[float] = field(default_factory=list)
+    """Pearson on dev, epoch by epoch."""
+
+
+def load_config(path: Path) -> MetricConfig:
+    """Read a configuration."""
+    config = load_toml(path, MetricConfig)
+    home = path.parent
+    return dataclasses.replace(
+        config,
+        train=tuple(home / name for name in config.train),
+        dev=tuple(home / name for name in config.dev),
+        output=home / config.output,
+    )
+
+
+def read_judged(path: Path) -> Iterator[Judged]:
+    """Rows of a tab-separated file whose first line names its columns, among them ref, hyp and score."""
+    rows = csv.reader(open_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    header = next(rows, [])
+    missing = [name for name in _COLUMNS if name not in header]
+    if missing:
+        raise PrismError(f"{path}, line 1 must name the columns {', '.join(_COLUMNS)}: there is no {missing[0]}")
+    reference, hypothesis, score = (header.index(name) for name in _COLUMNS)
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise PrismError(f"{path}, line {number}: {len(row)} columns, expected {len(header)}")
+        try:
+            value = float(row[score])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise PrismError(f"{path}, line {number}: the score {row[score]!r} is not a number")
+        yield Judged(row[reference], row[hypothesis], value)
+
+
+def ranking_loss(scores: Tensor, human: Tensor, margin: float) -> Tensor:
+    """Mean hinge over all pairs of the batch that people tell apart."""
+    better = human[:, None] > human[None, :]
+    hinge = (margin - (scores[:, None] - scores[None, :])).clamp(min=0)
+    return (hinge * better).sum() / better.sum().clamp(min=1)
+
+
+class MetricTrainer:
+    """Trains until dev Pearson stops growing; goes on where a killed run stopped."""
+
+    def __init__(self, config: MetricConfig, fresh: bool = False) -> None:
+        self.config = config
+        self.train = [row for path in config.train for row in read_judged(path)]
+        self.dev = [row for path in config.dev for row in read_judged(path)]
+        if len(self.train) < 2 or len(self.dev) < 3:
+            raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
+        encoder = open_piece_encoder(config.encoder, config.language, lambda: open_model(config.model))
+        self.encoder = StoredEncoder(encoder, "all")
+        self.spec = MetricSpec(
+            config.kind,
+            config.encoder,
+            encoder.digest,
+            config.language,
+            encoder.layers,
+            encoder.width,
+            config.hidden,
+            config.pieces,
+        )
+        torch.manual_seed(config.seed)
+        self.network = RegressionNetwork(config.kind, encoder.layers, encoder.width, config.hidden)
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
+        # A plateau is an epoch without a better result.
+        self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimiser, "max", factor=0.5, patience=0)
+        self.progress = Progress()
+        self._state = config.output / "state.pt"
+        if not fresh and self._state.exists():
+            self._resume()
+
+    def run(self) -> Progress:
+        """Train, and keep the best network as a metric directory."""
+        self._prepare()
+        while self.progress.epoch < self.config.epochs and self.progress.since_best < self.config.patience:
+            loss = self._epoch()
+            correlation = self._evaluate()
+            self.schedule.step(correlation)
+            self._note(loss, correlation)
+        return self.progress
+
+    def _prepare(self) -> None:
+        texts = list(dict.fromkeys(t for row in (*self.train, *self.dev) for t in (row.reference, row.hypothesis)))
+        with counter("encoding", len(texts)) as advance:
+            self.encoder.prepare(texts, advance)
+
+    def _epoch(self) -> float:
+        """One pass in an order that depends on seed and epoch alone, so that a resumed run is the same run."""
+        self.network.train()
+        torch.manual_seed(self.config.seed * 10_007 + self.progress.epoch)
+        order = np.random.default_rng([self.config.seed, self.progress.epoch]).permutation(len(self.train))
+        size, total = self.config.batch, 0.0
+        with counter(f"epoch {self.progress.epoch + 1}", math.ceil(len(order) / size)) as advance:
+            for start in range(0, len(order), size):
+                batch = [self.train[place] for place in order[start : start + size]]
+                loss = self._loss(batch)
+                self.optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
+                self.optimiser.step()
+                total += loss.item() * len(batch)
+                advance()
+        return total / len(order)
+
+    def _loss(self, batch: Sequence[Judged]) -> Tensor:
+        human = torch.tensor([row.score for row in batch])
+        scores = self._scores(batch)
+        if self.config.loss == "ranking":
+            return ranking_loss(scores, human, self.config.margin)
+        return torch.nn.functional.mse_loss(scores, human)
+
+    def _scores(self, batch: Sequence[Judged]) -> Tensor:
+        vectors = self.encoder.encode([text for row in batch for text in (row.hypothesis, row.reference)])
+        hypotheses, t_mask = pad(vectors[0::2], self.config.pieces)
+        references, r_mask = pad(vectors[1::2], self.config.pieces)
+        scores: Tensor = self.network(hypotheses, references, t_mask, r_mask)
+        return scores
+
+    def _evaluate(self) -> float:
+        """Pearson over all of dev."""
+        self.network.eval()
+        with torch.inference_mode():
+            parts = [self._scores(self.dev[start : start + 64]) for start in range(0, len(self.dev), 64)]
+        found = float(np.corrcoef(torch.cat(parts).double(), [row.score for row in self.dev])[0, 1])
+        return found if math.isfinite(found) else -1.0
+
+    def _note(self, loss: float, correlation: float) -> None:
+        progress = self.progress
+        progress.epoch += 1
+        progress.history.append(correlation)
+        progress.since_best += 1
+        if correlation > progress.best:
+            progress.best, progress.since_best = correlation, 0
+            write_metric(self.config.output, self.spec, self.network)
+        print(
+            f"epoch {progress.epoch}: loss {loss:.4f}, dev Pearson {correlation:.4f}", file=sys.stderr, flush=True
+        )
+        state = {
+            "config": _fingerprint(self.config),
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "progress": dataclasses.asdict(progress),
+        }
+        with write_atomically(self._state, "wb") as handle:
+            torch.save(state, handle)
+
+    def _resume(self) -> None:
+        try:
+            state: dict[str, Any] = torch.load(self._state, weights_only=True)
+        except Exception as error:
+            # torch reports a damaged file with whatever exception its unpickler meets first.
+            raise PrismError(f"cannot read {self._state}: start again with --fresh") from error
+        if state["config"] != _fingerprint(self.config):
+            raise PrismError(
+                f"{self.config.output} has a run with other settings: choose another output, or --fresh"
+            )
+        self.network.load_state_dict(state["network"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        self.schedule.load_state_dict(state["schedule"])
+        self.progress = Progress(**state["progress"])
+
+
+def _fingerprint(config: MetricConfig) -> str:
+    """The settings that a run must keep; more epochs or patience may be given to it later."""
+    changeable = {"epochs", "patience", "output"}
+    settings = {name: value for name, value in dataclasses.asdict(config).items() if name not in changeable}
+    return json.dumps(settings, default=str, sort_keys=True)
