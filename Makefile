@@ -2,17 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint format clean
+.PHONY: install browser demo test lint format clean
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots]' -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,serve]' -r requirements-dev.txt
 	touch $@
 
 install: .venv/installed  ## virtual environment with everything for development
 
-test: install lint
+# The tests of the page need a browser; elsewhere than as root on Debian they are skipped unless there is one.
+browser:
+	command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
+	  { apt-get update -qq; apt-get install -y -qq chromium >/dev/null; } || echo "no Chromium: its tests are skipped"
+
+test: install lint browser
 	$(BIN)/python -m pytest
 
 lint: install

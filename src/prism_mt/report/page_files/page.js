@@ -34,7 +34,9 @@
   });
 
   async function unpack() {
-    const bytes = Uint8Array.from(atob(byId("data").textContent), (letter) => letter.charCodeAt(0));
+    const letters = atob(byId("data").textContent);
+    const bytes = new Uint8Array(letters.length);
+    for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return JSON.parse(await new Response(stream).text());
   }
