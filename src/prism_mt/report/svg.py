@@ -78,16 +78,8 @@ def profile(measured: Measured, buckets: Buckets, digits: int) -> Markup:
     for index, part in enumerate(buckets.parts):
         x = 60 + step * index
         parts.append(_tag("line", x1=x, x2=x, y1=10, y2=height, class_="grid"))
-        parts.append(
-            _tag(
-                "text",
-                _short(part.label, max(int(step / 6.5), 3)),
-                x=x,
-                y=height + 16,
-                class_="tick",
-                text_anchor="middle",
-            )
-        )
+        label = _short(part.label, max(int(step / 6.5), 3))
+        parts.append(_tag("text", label, x=x, y=height + 16, class_="tick", text_anchor="middle"))
     for value in (low, high):
         y = _height(value, low, high, height)
         parts.append(_tag("text", f"{value:.{digits}f}", x=48, y=y + 4, class_="tick", text_anchor="end"))
