@@ -43,7 +43,7 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for where, line in numbered_lines(path):
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise PrismError(f"{where}: not valid JSON ({error})") from error
         if not isinstance(record, dict):
             raise PrismError(f"{where}: expected a JSON object")
@@ -52,14 +52,12 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def number(text: object, where: str) -> float | None:
     """A score; None for the ways in which files say that there is none."""
-    if isinstance(text, int | float):
-        return None if text != text else float(text)
-    if text is None or str(text).strip() in ("", "None", "NaN", "nan", "NA"):
+    if text is None or text != text or str(text).strip() in ("", "None", "NaN", "nan", "NA"):
         return None
     try:
-        return float(str(text))
-    except ValueError as error:
-        raise PrismError(f"{where}: {text!r} is not a number") from error
+        return float(text if isinstance(text, int | float) else str(text))
+    except (ValueError, OverflowError) as error:
+        raise PrismError(f"{where}: {text!r:.60} is not a number") from error
 
 
 def stem(path: Path) -> str:

@@ -90,19 +90,28 @@ def _read_json(path: Path, pair: str) -> list[MetricScores]:
     """{"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
     try:
         document = json.loads("\n".join(open_lines(path)))
-        segments: dict[str, dict[str, list[Any]]] = document.get("seg", {})
-        systems: dict[str, dict[str, Any]] = document.get("sys", {})
-    except (json.JSONDecodeError, AttributeError) as error:
+    except (ValueError, RecursionError) as error:
         raise PrismError(f"{path}: not a JSON object with metric scores ({error})") from error
+    segments, systems = (_by_system(document, key, path) for key in ("seg", "sys"))
     found = []
     for metric in dict.fromkeys([*segments, *systems]):
         collector = Collector("", pair)
         for system, values in segments.get(metric, {}).items():
+            if not isinstance(values, list):
+                raise PrismError(f"{path}, {metric}, {system}: expected a list of segment scores")
             for index, value in enumerate(values, start=1):
                 collector.score(system, str(index), number(value, f"{path}, {metric}, {system}"))
         for system, value in systems.get(metric, {}).items():
             collector.system_score(system, number(value, f"{path}, {metric}, {system}"))
         found.append(collector.metric(metric))
+    return found
+
+
+def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]:
+    """What is under `seg` or `sys`: values of systems by metric."""
+    found = document.get(key, {}) if isinstance(document, dict) else None
+    if not isinstance(found, dict) or not all(isinstance(systems, dict) for systems in found.values()):
+        raise PrismError(f"{path}: not a JSON object with metric scores by metric and system under {key!r}")
     return found
 
 
