@@ -83,6 +83,22 @@ def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any
     assert caplog.text == ""
 
 
+def test_a_folder_that_cannot_be_written(
+    model: str, home: Path, capsys: Any, caplog: Any, monkeypatch: Any
+) -> None:
+    assert score(model) == 0
+    wanted = capsys.readouterr().out
+    caplog.clear()
+    Path("file").write_text("")  # not even the superuser can make a folder in a file
+    monkeypatch.setenv("PRISM_CACHE", str(Path("file") / "cache"))
+    assert score(model) == 0
+    assert capsys.readouterr().out == wanted
+    assert [message.split(" file")[0] for message in caplog.messages] == [
+        "cannot use the cache of scores",
+        "cannot write the converted model",
+    ]
+
+
 def test_a_bad_limit(home: Path, capsys: Any) -> None:
     assert main(["cache", "prune", "--limit", "much"]) == 2
     assert "'much' is not a size" in capsys.readouterr().err

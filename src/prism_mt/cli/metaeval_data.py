@@ -133,7 +133,7 @@ def _metrics_of(
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
     source, _, target = judgments.pair.partition("-")
-    setting = Setting(target, source, ModelInUse(options.model, options.offline))
+    setting = Setting(target, source, ModelInUse(options.model, options.offline, cached=True))
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
     for name in options.metric:

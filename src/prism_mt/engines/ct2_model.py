@@ -1,5 +1,7 @@
 """The CTranslate2 form of a model, built from our weights with numpy and kept in the user's cache."""
 
+import atexit
+import logging
 import os
 import shutil
 import tempfile
@@ -13,6 +15,8 @@ from prism_mt.errors import PrismError
 from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
 from prism_mt.models.store import ModelDirectory
 from prism_mt.places import cache_folder
+
+_LOG = logging.getLogger("prism_mt")
 
 REVISION = 1
 """Raised when the way the form is built changes, so that older cached ones are not used."""
@@ -38,10 +42,27 @@ def converted(model: ModelDirectory, quantization: str, temperature: float, rebu
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(partial, folder)
     except OSError as error:
-        if folder.is_dir():  # another process was faster
-            return folder
-        raise PrismError(f"cannot write the converted model {folder}: {error.strerror}") from error
+        return (
+            folder if folder.is_dir() else _temporary(spec, folder, error)
+        )  # another process may have been faster
     return folder
+
+
+def _temporary(spec: Any, folder: Path, reason: OSError) -> Path:
+    """The form in a folder that goes with the process, because the cache cannot be written."""
+    _LOG.warning(
+        "cannot write the converted model %s (%s); it will be converted again next time: "
+        "PRISM_CACHE names another folder",
+        folder,
+        reason.strerror,
+    )
+    try:
+        made = tempfile.mkdtemp(prefix="prism-")
+        atexit.register(shutil.rmtree, made, ignore_errors=True)
+        spec.save(made)
+    except OSError as error:
+        raise PrismError(f"cannot write the converted model into a temporary folder: {error.strerror}") from error
+    return Path(made)
 
 
 def _build(architecture: Architecture, conventions: Conventions, weights: Weights, temperature: float) -> Any:
