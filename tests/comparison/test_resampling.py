@@ -10,7 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from prism_mt.comparison.compare import Comparison, Significance, compare
-from prism_mt.comparison.measure import measure
+from prism_mt.comparison.measure import measured_from, score_all
 from prism_mt.comparison.resampling import Bootstrap, bootstrap_p, chance, interval
 from prism_mt.metrics import surface
 from prism_mt.metrics.evaluate import ParallelText
@@ -45,7 +45,9 @@ THEIRS = {"bleu": BLEU(), "chrf": CHRF()}
 def ours(metric: str, options: Significance) -> Comparison:
     systems = tuple((name, lines_of(lines, name)) for name, lines in SYSTEMS)
     text = ParallelText(systems, (lines_of(REFERENCE, "ref"),))
-    return compare(measure(getattr(surface, metric)("en"), text, lambda: None), options)
+    made = getattr(surface, metric)("en")
+    results = score_all(made, text, lambda: None)
+    return compare(measured_from(made, [name for name, _ in SYSTEMS], results), options)
 
 
 def theirs(metric: str, test: str, draws: int) -> list[Any]:

@@ -10,18 +10,18 @@ from prism_mt.cli.options import Command, command_line, option
 from prism_mt.cli.score import check_sides, default_metrics, language_code, metric_names
 from prism_mt.comparison.buckets import Buckets, by_length, by_name, by_value
 from prism_mt.comparison.compare import Comparison, Measured, Significance, Test, agreements, compare
-from prism_mt.comparison.measure import measure
+from prism_mt.comparison.measure import measured_from, score_all
 from prism_mt.comparison.outside import bring_in
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
-from prism_mt.metrics.base import Metric, SegmentScore
+from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.progress import counter
 from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table
-from prism_mt.report.page import Page, Traces, write_page
+from prism_mt.report.page import Page, Traces, traces_of, write_page
 from prism_mt.report.table import Table
 from prism_mt.text.lines import check_parallel, open_lines
 
@@ -102,19 +102,14 @@ def run(options: CompareOptions) -> None:
 
 def _measure(metrics: list[Metric], inputs: Inputs) -> tuple[list[Measured], dict[str, Traces]]:
     """What each metric says, and the pieces of those that have any."""
-    systems = len(inputs.text.systems)
+    systems = [name for name, _ in inputs.text.systems]
     measured: list[Measured] = []
     traces: dict[str, Traces] = {}
-    with counter("scoring", inputs.count * systems * len(metrics)) as advance:
+    with counter("scoring", inputs.count * len(systems) * len(metrics)) as advance:
         for metric in metrics:
-            kept: Traces = [[()] * systems for _ in range(inputs.count)]
-
-            def keep(system: int, segment: int, result: SegmentScore, kept: Traces = kept) -> None:
-                kept[segment - 1][system] = result.tokens
-
-            measured.append(measure(metric, inputs.text, advance, keep))
-            if any(any(row) for row in kept):
-                traces[metric.name] = kept
+            results = score_all(metric, inputs.text, advance)
+            measured.append(measured_from(metric, systems, results))
+            traces |= traces_of(metric.name, len(systems), results)
     return measured, traces
 
 

@@ -1,37 +1,35 @@
 """Run a metric and keep what comparing systems needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from prism_mt.comparison.compare import Measured
-from prism_mt.metaeval.judgments import Vector
 from prism_mt.metrics.base import Metric, SegmentScore
-from prism_mt.metrics.evaluate import ParallelText, Watch, evaluate
+from prism_mt.metrics.evaluate import ParallelText
 
 # Errors, not merits: of these metrics lower scores are better.
 _ERRORS = frozenset({"ter"})
 
 
-def measure(
-    metric: Metric, text: ParallelText, advance: Callable[[], None], watch: Watch | None = None
-) -> Measured:
-    """Scores and statistics of every system; `advance` is called for every output, and `watch` gets its score."""
-    rows: list[list[Vector]] = [[] for _ in text.systems]
-
-    def collect(system: int, segment: int, result: SegmentScore) -> None:
-        rows[system].append(np.asarray(result.statistics, dtype=np.float64))
+def score_all(metric: Metric, text: ParallelText, advance: Callable[[], None]) -> list[SegmentScore]:
+    """Scores of all outputs, segment by segment all systems; `advance` is called for each."""
+    found = []
+    for result in metric.score(text.segments()):
+        found.append(result)
         advance()
-        if watch:
-            watch(system, segment, result)
+    return found
 
-    results = evaluate(metric, text, collect)
+
+def measured_from(metric: Metric, systems: Sequence[str], results: Sequence[SegmentScore]) -> Measured:
+    """Scores and statistics of every system, from results that go segment by segment through all systems."""
+    by_system = [results[place :: len(systems)] for place in range(len(systems))]
     return Measured(
         metric.name,
-        results[0].signature,
-        tuple(name for name, _ in text.systems),
-        np.array([result.segments for result in results]),
-        [np.array(statistics) for statistics in rows],
+        metric.signature(),
+        tuple(systems),
+        np.array([[result.score for result in own] for own in by_system]),
+        [np.array([result.statistics for result in own], dtype=np.float64) for own in by_system],
         metric.aggregate,
         metric.name in _ERRORS,
     )

@@ -19,7 +19,7 @@ from prism_mt import __version__
 from prism_mt.comparison.buckets import Buckets
 from prism_mt.comparison.compare import Comparison, Significance, agreements
 from prism_mt.files import write_atomically
-from prism_mt.metrics.base import TokenTrace
+from prism_mt.metrics.base import SegmentScore, TokenTrace
 from prism_mt.metrics.evaluate import ParallelText
 from prism_mt.report import svg
 from prism_mt.report.compare import agreement_table, buckets_table, digits, guidance, pairs_table, ranking_table
@@ -48,6 +48,12 @@ class Page:
     command: str = ""
 
 
+def traces_of(metric: str, systems: int, results: Sequence[SegmentScore]) -> dict[str, Traces]:
+    """The pieces of one metric, if it has any; results go segment by segment through all systems."""
+    tokens = [result.tokens for result in results]
+    return {metric: [tokens[i : i + systems] for i in range(0, len(tokens), systems)]} if any(tokens) else {}
+
+
 def write_page(page: Page, path: Path) -> None:
     """Write the page; it needs no network and no other file."""
     with write_atomically(path) as handle:
@@ -58,18 +64,32 @@ def render_page(page: Page) -> str:
     """The page as HTML."""
     flags = _flags(page)
     script = _file("page.js")
-    return _template().render(
+    return _template("page.html").render(
         page=page,
         version=__version__,
         style=_file("page.css"),
         script=script,
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        script_hash=_digest(script),
         data=_packed(_data(page, flags)),
         summary=_summary(page.comparisons),
         sections=[_section(page, comparison) for comparison in page.comparisons],
         agreement=agreement_table(agreements([one.measured for one in page.comparisons])),
         warnings=_warnings(page, flags),
     )
+
+
+def render_form(models: Sequence[str], metrics: Sequence[str]) -> str:
+    """The page of `prism serve`: texts go in, scores and the page above come out."""
+    script = _file("form.js")
+    hashes = [_digest(script), _digest(_file("page.js"))]  # the report is shown inside, under the same rules
+    return _template("form.html").render(
+        style=_file("page.css"), script=script, hashes=hashes, models=models, metrics=metrics, version=__version__
+    )
+
+
+def _digest(script: str) -> str:
+    """What a content security policy calls a script."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
@@ -160,7 +180,7 @@ def _packed(data: dict[str, Any]) -> str:
 
 
 @cache
-def _template() -> "Template":
+def _template(name: str) -> "Template":
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
@@ -171,7 +191,7 @@ def _template() -> "Template":
         lstrip_blocks=True,
     )
     environment.globals |= {"cells": _cells, "is_missing": is_missing}
-    return environment.get_template("page.html")
+    return environment.get_template(name)
 
 
 def _cells(table: Table) -> list[list[tuple[str, str, bool]]]:

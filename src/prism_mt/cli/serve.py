@@ -1,0 +1,58 @@
+"""`prism serve`: a page to paste texts into, and a JSON API, on this machine."""
+
+from dataclasses import dataclass
+
+from prism_mt.cli.options import Command, option
+from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
+from prism_mt.errors import MissingExtra
+from prism_mt.metrics.catalogue import ModelInUse
+from prism_mt.models.resolve import DEFAULT_MODEL
+
+
+@dataclass
+class ServeOptions:
+    """Options of `prism serve`."""
+
+    model: list[str] = option("models to choose from, the first by default", [DEFAULT_MODEL], metavar="M")
+    host: str = option("address to listen on; others than this machine's are open to everyone", "127.0.0.1")
+    port: int = option("port to listen on", 8000, metavar="N")
+    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
+    quantization: Quantization = option("number format of the ct2 engine", "float32")
+    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
+    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    offline: bool = option("never use the network, not even for hf: models", False)
+
+
+def run(options: ServeOptions) -> None:
+    """Load the models and answer until interrupted."""
+    try:
+        import uvicorn
+
+        from prism_mt.serve.app import make_app
+    except ImportError as error:
+        raise MissingExtra("serving scores", "serve") from error
+    from prism_mt.serve.scorer import Scorer
+
+    engine = EngineOptions(options.engine, options.quantization, options.device, options.threads)
+    models = {name: ModelInUse(name, options.offline, engine) for name in options.model}
+    for model in models.values():
+        model.engine  # noqa: B018  loads it now, so that mistakes show here
+    scorer = Scorer(models)
+    print(f"Prism is at http://{options.host}:{options.port}/ (Ctrl-C ends it)", flush=True)
+    try:
+        uvicorn.run(make_app(scorer, list(models)), host=options.host, port=options.port, log_level="warning")
+    finally:
+        scorer.close()
+
+
+COMMAND = Command(
+    "serve",
+    "Serve scores on this machine: a page to paste texts into, and POST /score for programs.",
+    ServeOptions,
+    run,
+    epilog="""example:
+  prism serve --port 8000
+  curl -s localhost:8000/score -H 'Content-Type: application/json' \\
+    -d '{"cand": ["Hello world!"], "ref": [["Hello, world."]], "lang": "en"}'
+""",
+)

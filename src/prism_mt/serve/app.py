@@ -1,0 +1,212 @@
+"""The web application: a page to paste texts into, and `POST /score`.
+
+It reads no files but its own page: models are chosen when it starts, and requests carry their texts.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, get_args
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prism_mt.comparison.buckets import by_length
+from prism_mt.comparison.compare import Significance, compare
+from prism_mt.comparison.measure import measured_from
+from prism_mt.errors import PrismError
+from prism_mt.metrics.base import Segment
+from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.report.page import Page, Traces, render_form, render_page, traces_of
+from prism_mt.serve.scorer import Answer, Scorer, Wish
+from prism_mt.text.lines import lines_of
+
+MetricName = Literal["prism-ref", "prism-src", "bleu", "chrf", "chrf++", "ter"]
+
+_Kind = TypeVar("_Kind", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for."""
+
+    bytes: int = 4_000_000
+    segments: int = 5_000
+    seconds: float = 120.0
+
+
+class Texts(BaseModel):
+    """What both kinds of requests have in common."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    ref: list[list[str]] = Field(default=[], description="a list of texts for every reference")
+    src: list[str] | None = Field(default=None, description="sources, where the metric needs them")
+    lang: str = Field(default="", description="language of the outputs; surface metrics do without")
+    src_lang: str | None = None
+    model: str | None = Field(default=None, description="one of the models that are served; the first by default")
+
+
+class ScoreRequest(Texts):
+    """Body of `POST /score`."""
+
+    cand: list[str] = Field(min_length=1, description="outputs of one system")
+    metric: MetricName = "prism-ref"
+    tokens: bool = Field(default=False, description="also return every piece with its log-probability")
+
+
+class ReportRequest(Texts):
+    """Body of `POST /report`."""
+
+    systems: dict[str, list[str]] = Field(min_length=1, description="outputs by system")
+    metrics: list[MetricName] = Field(default=["prism-ref"], min_length=1)
+
+
+class Refused(Exception):
+    """A request that gets an error and a status instead of an answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None) -> FastAPI:
+    """The application over a running scorer."""
+    limit = limits or Limits()
+    app = FastAPI(title="Prism", docs_url=None, redoc_url=None)  # their pages would load scripts from elsewhere
+
+    @app.exception_handler(Refused)
+    def refuse(request: Request, error: Refused) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, error.status)
+
+    @app.get("/", response_class=HTMLResponse)
+    def form() -> str:
+        return render_form(models, get_args(MetricName))
+
+    @app.post("/score", openapi_extra=_body(ScoreRequest))
+    async def score(request: Request) -> dict[str, Any]:
+        """Scores of one system: its score, those of its segments, and the signature."""
+        wanted = _parse(ScoreRequest, await _read(request, limit.bytes))
+        _check(wanted, [wanted.cand], [wanted.metric], limit)
+        [answer] = await _answers(scorer, wanted, [wanted.cand], [wanted.metric], models[0], limit)
+        return _scores(answer, wanted.tokens)
+
+    @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest))
+    async def report(request: Request) -> Response:
+        """The page of `prism compare --html` for several systems."""
+        wanted = _parse(ReportRequest, await _read(request, limit.bytes))
+        systems = list(wanted.systems.values())
+        metrics = list(dict.fromkeys(wanted.metrics))
+        _check(wanted, systems, metrics, limit)
+        answers = await _answers(scorer, wanted, systems, metrics, models[0], limit)
+        return HTMLResponse(await asyncio.to_thread(_report, wanted, answers))
+
+    return app
+
+
+def _body(kind: type[BaseModel]) -> dict[str, Any]:
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": kind.model_json_schema()}}}
+    }
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """The body, given up as soon as it is too large. Only JSON is taken: other pages cannot send that unasked."""
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise Refused(415, "send JSON, with Content-Type: application/json")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise Refused(413, f"a request may have {most:,} bytes: send the texts in several")
+    return bytes(body)
+
+
+def _parse(kind: type[_Kind], body: bytes) -> _Kind:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "body"
+        raise Refused(422, f"{where}: {first['msg']}") from error
+
+
+def _check(wanted: Texts, systems: Sequence[Sequence[str]], metrics: Sequence[str], limit: Limits) -> None:
+    """Refuse what no metric can score."""
+    count = len(systems[0])
+    sides = [*systems, *wanted.ref, *([wanted.src] if wanted.src is not None else [])]
+    if not count or any(len(side) != count for side in sides):
+        raise Refused(
+            422, f"cand, ref and src differ in length, or are empty: {', '.join(str(len(s)) for s in sides)}"
+        )
+    if count * len(systems) > limit.segments:
+        raise Refused(413, f"a request may have {limit.segments:,} outputs: send them in several")
+    for metric in metrics:
+        if metric == "prism-src" and wanted.src is None:
+            raise Refused(422, "prism-src needs src")
+        if metric != "prism-src" and not wanted.ref:
+            raise Refused(422, f"{metric} needs ref")
+        if metric.startswith("prism") and not wanted.lang:
+            raise Refused(422, f"{metric} needs lang, the language of the outputs")
+
+
+async def _answers(
+    scorer: Scorer,
+    wanted: Texts,
+    systems: Sequence[Sequence[str]],
+    metrics: Sequence[str],
+    model: str,
+    limit: Limits,
+) -> list[Answer]:
+    """Score all systems, segment by segment, with every metric."""
+    segments = [
+        Segment(system[i], tuple(texts[i] for texts in wanted.ref), wanted.src[i] if wanted.src else None, i + 1)
+        for i in range(len(systems[0]))
+        for system in systems
+    ]
+    futures = [
+        scorer.submit(Wish(metric, wanted.lang, wanted.src_lang, wanted.model or model, len(wanted.ref)), segments)
+        for metric in metrics
+    ]
+    try:
+        waiting = asyncio.gather(*map(asyncio.wrap_future, futures))
+        return await asyncio.wait_for(waiting, limit.seconds)
+    except PrismError as error:
+        raise Refused(422, str(error)) from error
+    except asyncio.TimeoutError as error:
+        raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:
+    totals = [sum(column) for column in zip(*(result.statistics for result in answer.scores), strict=True)]
+    found: dict[str, Any] = {
+        "score": answer.metric.aggregate(totals),
+        "segments": [result.score for result in answer.scores],
+        "signature": answer.metric.signature(),
+    }
+    if tokens:
+        found["tokens"] = [
+            [{"direction": t.direction, "pieces": t.pieces, "scores": t.scores} for t in result.tokens]
+            for result in answer.scores
+        ]
+    return found
+
+
+def _report(wanted: ReportRequest, answers: Sequence[Answer]) -> str:
+    names = tuple(wanted.systems)
+    text = ParallelText(
+        tuple((name, lines_of(texts, name)) for name, texts in wanted.systems.items()),
+        tuple(lines_of(texts, "reference") for texts in wanted.ref),
+        None if wanted.src is None else lines_of(wanted.src, "source"),
+    )
+    test = Significance()
+    traces: dict[str, Traces] = {}
+    for answer in answers:
+        traces |= traces_of(answer.metric.name, len(names), answer.scores)
+    comparisons = [compare(measured_from(one.metric, names, one.scores), test) for one in answers]
+    parts = [by_length(text.references[0])] if text.references else []
+    return render_page(Page(text, comparisons, test, 0, parts, traces, wanted.lang or None))

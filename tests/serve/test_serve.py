@@ -1,0 +1,198 @@
+"""`prism serve` over a real socket."""
+
+import json
+import shutil
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from made import make_model
+
+from prism_mt.api import load_model
+from prism_mt.cli.main import main
+from prism_mt.errors import PrismError
+from prism_mt.metrics.base import Segment
+from prism_mt.metrics.catalogue import ModelInUse
+from prism_mt.models.store import write_model
+from prism_mt.serve.app import Limits, make_app
+from prism_mt.serve.scorer import Job, Scorer, Wish, together
+
+CAND = ["Hello world!", "This is a test.", "She bought three apples."]
+REF = ["Hello, world.", "It is a test.", "She bought two pears."]
+GOOD: dict[str, Any] = {"cand": CAND, "ref": [REF], "lang": "en"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(make_model(max_positions=64), tmp_path_factory.mktemp("serve") / "made").folder
+
+
+@pytest.fixture(scope="module")
+def scorer(folder: Path) -> Iterator[Scorer]:
+    made = Scorer({"made": ModelInUse(str(folder))})
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def address(scorer: Scorer) -> Iterator[str]:
+    app = make_app(scorer, ["made"], Limits(bytes=20_000, segments=100, seconds=60))
+    yield from serve(app)
+
+
+def serve(app: Any) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join()
+
+
+def post(url: str, body: Any, kind: str = "application/json") -> tuple[int, Any]:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": kind})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            text = answer.read().decode()
+            return answer.status, json.loads(text) if "json" in answer.headers["Content-Type"] else text
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+
+
+def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
+    status, found = post(f"{address}/score", {**GOOD, "tokens": True})
+    wanted = load_model(str(folder)).score(CAND, REF, lang="en")
+    assert status == 200
+    assert found["segments"] == pytest.approx(wanted.segments.tolist(), abs=1e-5)
+    assert found["score"] == pytest.approx(wanted.score, abs=1e-5)
+    assert found["signature"] == wanted.signature
+    assert [len(traces) for traces in found["tokens"]] == [2, 2, 2]
+    status, found = post(f"{address}/score", {**GOOD, "metric": "chrf"})
+    assert (status, found["signature"].split("|")[0]) == (200, "chrf")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"{", 422, "Invalid JSON"),
+        ({**GOOD, "cand": []}, 422, "cand"),
+        ({**GOOD, "cand": [1, 2, 3]}, 422, "cand.0"),
+        ({**GOOD, "cand": CAND[:2]}, 422, "differ in length"),
+        ({**GOOD, "metric": "comet"}, 422, "metric"),
+        ({**GOOD, "metric": "prism-src"}, 422, "prism-src needs src"),
+        ({**GOOD, "ref": []}, 422, "prism-ref needs ref"),
+        ({**GOOD, "lang": ""}, 422, "needs lang"),
+        ({**GOOD, "lang": "sw"}, 422, "it knows de, en, fr, ru, zh"),
+        ({**GOOD, "model": "/etc/passwd"}, 422, "no model '/etc/passwd' is served, only made"),
+        ({**GOOD, "cand": ["\ud800", "b", "c"]}, 422, "Invalid JSON"),
+        ({**GOOD, "file": "/etc/passwd"}, 422, "file"),
+        ({**GOOD, "cand": ["a b " * 200, "b", "c"]}, 422, "the model takes at most"),
+        ({**GOOD, "cand": ["a"] * 101, "ref": [["a"] * 101]}, 413, "100 outputs"),
+        ({**GOOD, "cand": ["a" * 30_000]}, 413, "20,000 bytes"),
+    ],
+)
+def test_bad_requests_get_a_status_and_a_sentence(address: str, body: Any, status: int, message: str) -> None:
+    got, answer = post(f"{address}/score", body)
+    assert (got, message in answer["error"]) == (status, True), answer
+    assert post(f"{address}/score", {**GOOD, "metric": "chrf"})[0] == 200  # and nothing is broken
+
+
+def test_only_json_is_taken(address: str) -> None:
+    assert post(f"{address}/score", json.dumps(GOOD).encode(), "text/plain")[0] == 415
+
+
+def test_aborted_request(address: str) -> None:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(
+            b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"
+        )
+    assert post(f"{address}/score", {**GOOD, "metric": "chrf"})[0] == 200
+
+
+def test_many_clients_at_once(address: str) -> None:
+    _, wanted = post(f"{address}/score", GOOD)
+    long = {**GOOD, "cand": ["a b " * 200, "b", "c"]}
+    with ThreadPoolExecutor(8) as clients:
+        found = list(clients.map(lambda n: post(f"{address}/score", long if n % 5 == 4 else GOOD), range(20)))
+    assert [status for status, _ in found] == [422 if n % 5 == 4 else 200 for n in range(20)]
+    for _, answer in found[:4]:
+        assert answer["segments"] == pytest.approx(wanted["segments"], abs=1e-5)
+
+
+def test_report(address: str) -> None:
+    body = {"systems": {"A": CAND, "<b>": REF}, "ref": [REF], "lang": "en", "metrics": ["prism-ref", "chrf"]}
+    status, html = post(f"{address}/report", body)
+    assert status == 200
+    assert "2 systems compared" in html
+    assert "<b>" not in html
+
+
+def test_requests_of_one_wish_are_scored_together() -> None:
+    chrf, bleu = (Wish(metric, "en", None, "made", 1) for metric in ("chrf", "bleu"))
+    segments = [Segment("a", ("b",))] * 300
+    jobs = [Job(chrf, segments[:200]), Job(bleu, segments), Job(chrf, segments), Job(chrf, segments)]
+    waiting = deque(jobs)
+    assert together(waiting) == [jobs[0], jobs[2]]  # a third would be too many at once
+    assert together(waiting) == [jobs[1]]
+    assert together(waiting) == [jobs[3]]
+    assert not waiting
+
+
+def test_cancelled_requests_are_left_out() -> None:
+    scorer = Scorer({})
+    scorer.close()  # so that nothing is taken before it is cancelled
+    job, gone = (Job(Wish("chrf", "en", None, "none", 1), [Segment("a", ("b",))]) for _ in range(2))
+    gone.answer.cancel()
+    scorer.answer([gone, job])
+    with pytest.raises(PrismError, match="no model 'none' is served"):
+        job.answer.result(timeout=1)
+
+
+def test_time_limit(scorer: Scorer) -> None:
+    for address in serve(make_app(scorer, ["made"], Limits(seconds=0.0))):
+        status, answer = post(f"{address}/score", GOOD)
+        assert (status, "not done within 0 seconds" in answer["error"]) == (503, True)
+
+
+def test_page_in_a_browser(address: str) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto(address)
+        page.fill("#a", "\n".join(CAND))
+        page.fill("#b", "\n".join(REF))
+        page.fill("#ref", "\n".join(REF) + "\n")
+        page.click("button[type=submit]")
+        page.locator("#status", has_text="needs lang").wait_for()
+        page.fill("#lang", "en")
+        page.click("button[type=submit]")
+        page.locator("#status", has_text="3 of 3 segments").wait_for()
+        assert page.locator("#scores tbody tr").count() == 3
+        page.click("#report")
+        page.frame_locator("#page").locator(".piece").first.wait_for()
+        browser.close()
+
+
+def test_command_tells_mistakes(capsys: Any) -> None:
+    assert main(["serve", "--model", "nowhere"]) == 2
+    assert "no model 'nowhere'" in capsys.readouterr().err
