@@ -28,6 +28,7 @@ COMMANDS = {
     "filter": "find the good lines of a bitext",
     "bench": "measure the speed of this machine",
     "cache": "see and shrink the cache of scores",
+    "serve": "score over HTTP, with a page to paste texts into",
     "models": "list, inspect, convert and download models",
 }
 
