@@ -7,11 +7,13 @@
 Pearson with the judgments of each pair's 560 outputs, and their mean. A star: significantly better than BERTr over
 MiniLM (Williams, p < 0.05). With `--model`, also BERTr over that translation model's own encoder. The paper's numbers
 have BERT-base (110M parameters, 12 layers) as encoder; ours have MiniLM (22M, 6 layers), because its weights can be
-installed with pip and used offline. The paper's TrainL had 125,000 single judgments that were never released.
+installed with pip and used offline. The paper's TrainL had 125,000 single judgments that were never released; in its
+place, `-large` adds each rater's score of WMT20 zh-en (MQM).
 """
 
 import argparse
 import csv
+import json
 import lzma
 import os
 from collections.abc import Iterator, Sequence
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from prism_mt.encoders.catalogue import open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.metaeval.correlation import pearson
+from prism_mt.metaeval.judgments import is_human
 from prism_mt.metaeval.williams import williams_test
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
@@ -53,16 +56,36 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def prepare(data: Path, folder: Path) -> None:
-    """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS."""
+    """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS; `-large` adds single ratings of WMT20."""
     folder.mkdir(parents=True, exist_ok=True)
     found = list(rows(data / "judgments" / "wmt15-16_da_seg.tsv.xz"))
     for year in ("2015", "2016"):
         lines = [f"{row['ref']}\t{row['hyp']}\t{row['da_z']}\n" for row in found if row["set"].endswith(year)]
         (folder / f"wmt{year}.tsv").write_text("ref\thyp\tscore\n" + "".join(lines), encoding="utf-8")
         print(f"{folder}/wmt{year}.tsv: {len(lines):,} judgments")
+    ratings = single_ratings(data / "judgments" / "wmt20_mqm_zh-en.jsonl.xz")
+    (folder / "mqm2020.tsv").write_text("ref\thyp\tscore\n" + "".join(ratings), encoding="utf-8")
+    print(f"{folder}/mqm2020.tsv: {len(ratings):,} ratings")
     for kind in KINDS:
-        text = f'train = ["wmt2016.tsv"]\ndev = ["wmt2015.tsv"]\noutput = "{kind}"\nkind = "{kind}"\n'
-        (folder / f"{kind}.toml").write_text(text, encoding="utf-8")
+        for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "mqm2020.tsv"])):
+            text = f'train = {json.dumps(train)}\ndev = ["wmt2015.tsv"]\noutput = "{name}"\nkind = "{kind}"\n'
+            (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def single_ratings(path: Path) -> list[str]:
+    """Every rater's score of every system's output, each rater brought to mean 0 and deviation 1."""
+    found: list[tuple[str, str, str, float]] = []
+    with lzma.open(path, "rt", encoding="utf-8") as handle:
+        for record in map(json.loads, handle):
+            for system, raters in record["mqm"].items():
+                if not is_human(system):
+                    texts = record["sys"]["Human-A.0"], record["sys"][system]
+                    found += [(rater, *texts, float(rating["score"])) for rater, rating in raters.items()]
+    scores: dict[str, list[float]] = {}
+    for rater, _, _, score in found:
+        scores.setdefault(rater, []).append(score)
+    scale = {rater: (np.mean(values), np.std(values)) for rater, values in scores.items()}
+    return [f"{ref}\t{hyp}\t{(score - scale[rater][0]) / scale[rater][1]}\n" for rater, ref, hyp, score in found]
 
 
 def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:

@@ -67,6 +67,12 @@ def test_translation_encoder_ends_in_what_the_network_encodes(tmp_path: Path) ->
         assert np.abs(vectors[0] - embedded).max(initial=1.0) > 0.1  # positions and scale are in it
 
 
+def test_translation_encoder_refuses_a_language_that_its_model_lacks(tmp_path: Path) -> None:
+    directory = write_model(make_model(), tmp_path / "model")
+    with pytest.raises(PrismError, match="kk"):
+        open_piece_encoder("model", "kk", lambda: directory)
+
+
 class CountingEncoder:
     name, digest, layers, width = "counting", "f" * 64, 2, 3
 

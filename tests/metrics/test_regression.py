@@ -1,3 +1,4 @@
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,19 @@ def test_paraphrased_references_are_averaged(run: Path) -> None:
         next(plain.score([Segment("the dog", (text,))])).score for text in (segment.references[0], "a black dog")
     ]
     assert par.score == pytest.approx(sum(both) / 2, abs=1e-6)
+
+
+def test_score_takes_the_folder_of_a_trained_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):
+        (run / name).write_text(text, "utf-8")
+    capsys.readouterr()
+    names = [str(run / "out"), "bertr", f"0.5*bertr+2*{run / 'out'}"]
+    command = ["score", "--cand", str(run / "cand"), "--ref", str(run / "ref"), "--lang", "en", "--format", "json"]
+    assert main([*command, "--encoder", str(run / "bert"), "--metric", *names]) == 0
+    results = json.loads(capsys.readouterr().out)
+    esim, bertr, both = (float(result["score"]) for result in results["results"])
+    assert both == pytest.approx(0.5 * bertr + 2 * esim, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import torch
 from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length
 from prism_mt.models.network import from_weights
 from prism_mt.models.store import ModelDirectory
+from prism_mt.text.languages import resolve
 
 
 class TranslationEncoder:
@@ -15,6 +16,7 @@ class TranslationEncoder:
 
     def __init__(self, model: ModelDirectory, language: str) -> None:
         spec = model.spec
+        language = resolve(language, spec.languages) if language else ""
         self.name = f"{spec.name or 'model'}-{language}" if spec.conventions.needs_source_language else spec.name
         self.name = self.name or "model"
         self.digest = model.digest
