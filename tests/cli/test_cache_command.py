@@ -99,6 +99,21 @@ def test_a_folder_that_cannot_be_written(
     ]
 
 
+def test_a_full_disk_leaves_no_output(model: str, home: Path, capsys: Any, caplog: Any) -> None:
+    resource = pytest.importorskip("resource")
+    assert score(model, "--no-cache") == 0
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # fails as a full disk does
+    try:
+        code = score(model, "--output", "out.txt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert code == 2
+    assert "cannot write out.txt" in capsys.readouterr().err
+    assert "going on without it" in caplog.text
+    assert list(Path().glob("out.txt*")) == []
+
+
 def test_a_bad_limit(home: Path, capsys: Any) -> None:
     assert main(["cache", "prune", "--limit", "much"]) == 2
     assert "'much' is not a size" in capsys.readouterr().err
