@@ -2,7 +2,11 @@
 
 import csv
 import dataclasses
+import os
 import random
+import subprocess
+import sys
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +20,14 @@ from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.training.config import Limits, Optimiser
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner
-from prism_mt.training.finetune_config import Adapters, FinetuneBatches, FinetuneChecks, FinetuneConfig, Ranking
+from prism_mt.training.finetune_config import (
+    Adapters,
+    FinetuneBatches,
+    FinetuneChecks,
+    FinetuneConfig,
+    Ranking,
+    load_finetune_config,
+)
 from prism_mt.training.finetune_data import EncodedSegment, RoundRobin, cut_batches, encode_segments
 from prism_mt.training.finetune_export import export_finetuned
 
@@ -91,6 +102,41 @@ def test_a_resumed_run_is_the_same_run(config: FinetuneConfig, tmp_path: Path) -
         assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
     for mine, theirs in zip(whole.objective.parameters(), second.objective.parameters(), strict=True):
         assert torch.equal(mine, theirs)
+
+
+def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) -> None:
+    # Batches so small that the two processes have different numbers of them.
+    config = dataclasses.replace(config, batches=FinetuneBatches(tokens=100, update_tokens=700))
+    alone = Finetuner(config, ALONE)
+    alone.run()
+    torch.save(dataclasses.replace(config, output=tmp_path / "two"), tmp_path / "config.pt")
+    environment = {
+        **os.environ,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(40_000 + os.getpid() % 20_000),
+        "WORLD_SIZE": "2",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [sys.executable, str(Path(__file__).with_name("finetune_two_processes.py")), str(tmp_path)]
+    started = [subprocess.Popen(command, env={**environment, "RANK": rank}) for rank in ("0", "1")]
+    assert [process.wait(timeout=120) for process in started] == [0, 0]
+    for rank in (0, 1):
+        weights = torch.load(tmp_path / f"weights-{rank}.pt")
+        for name, tensor in alone.objective.state_dict().items():
+            # Attention does not depend on the bias of its keys: there is only rounding for Adam to enlarge.
+            if not name.endswith("key.bias"):
+                torch.testing.assert_close(weights[name], tensor, rtol=1e-3, atol=1e-3)
+    for name, column in (("train.csv", "loss"), ("ranking.csv", "tau")):
+        one, two = (rows(folder / name) for folder in (config.output, tmp_path / "two"))
+        assert [row[column] for row in two] == pytest.approx([row[column] for row in one], rel=1e-3, abs=1e-3)
+
+
+def test_the_configuration_that_comes_along() -> None:
+    with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mqm.toml") as path:
+        found = load_finetune_config(path)
+        assert found.train == (path.parent / "pairs" / "train.jsonl",)
+    assert (found.model, found.ranking) == ("mini", Ranking())
+    assert (found.optimiser.learning_rate, found.optimiser.clip) == (1e-4, 1.2)
 
 
 def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:

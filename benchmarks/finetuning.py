@@ -1,0 +1,217 @@
+"""Does fine-tuning on human judgments help? The tables of Prism+FT for any model, beside the published ones.
+
+    python benchmarks/finetuning.py [--model mini] [--data DIR] [--folder runs/finetuning] [--ablation] [--references]
+
+Fine-tunes on the MQM judgments of WMT20 (runs that are finished are not repeated), chooses the model on held-out
+WMT20 pairs only, and tests on WMT21 news and TED: tau-b over all outputs and accuracy within segments, each with
+PERM-BOTH, and accuracy over pairs of systems. --ablation adds the runs without one term, with the magnitude of scores
+and the quality of translations; --references the tables of machine-translated references. --minutes limits a run.
+"""
+
+import argparse
+import os
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from prism_mt.cli.main import main as prism
+from prism_mt.engines.factory import EngineOptions
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
+from prism_mt.metaeval.correlation import Correlation, pairwise_accuracy, segment_accuracy
+from prism_mt.metaeval.judgments import Judgments, MetricScores
+from prism_mt.metaeval.permutation import permutation_test
+from prism_mt.metaeval.readers import read_judgments
+from prism_mt.metaeval.references import Studied, StudyLevel, study_references
+from prism_mt.metaeval.scoring import make_metric, score_texts
+from prism_mt.metaeval.task import preset
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metrics.surface import bleu
+from prism_mt.report.references import studies_table, study_table
+from prism_mt.report.table import Column, Table, number, render, to_text
+from prism_mt.training.distributed import World
+from prism_mt.training.finetune import Finetuner
+from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
+from prism_mt.training.finetune_export import export_finetuned
+
+SETS = [(domain, pair) for domain in ("news", "ted") for pair in ("en-de", "zh-en", "en-ru")]
+PUBLISHED_TAU = {
+    ("news", "en-de"): (19.3, 25.3),
+    ("news", "en-ru"): (22.4, 23.7),
+    ("news", "zh-en"): (28.8, 31.5),
+    ("ted", "en-de"): (24.2, 26.9),
+    ("ted", "en-ru"): (21.9, 22.3),
+    ("ted", "zh-en"): (19.6, 21.9),
+}
+VARIANTS = {
+    "fine-tuned": Ranking(),
+    "without cross-entropy": Ranking(cross_entropy=0.0),
+    "without forward ranking": Ranking(forward=False),
+    "without backward ranking": Ranking(backward=False),
+}
+# Segment tau, accuracy over pairs of systems, magnitude, BLEU of en-de and zh-en; means of three pairs, news.
+PUBLISHED_ABLATION = {
+    "before": (23.5, 78.7, 0.47, 25.6, 18.7),
+    "fine-tuned": (26.8, 76.7, 0.37, 23.0, 21.0),
+    "without cross-entropy": (26.6, 74.6, 0.35, 10.2, 9.6),
+    "without forward ranking": (26.0, 79.2, 0.40, 21.9, 20.1),
+    "without backward ranking": (25.6, 77.7, 0.39, 21.1, 20.3),
+}
+TAU = Correlation("kendall-b")
+
+
+def tune(name: str, options: argparse.Namespace) -> str:
+    """Fine-tune one variant unless its model is there, say what it cost, and return the model's folder."""
+    folder: Path = options.folder
+    made = folder / name.replace(" ", "-") / "model"
+    if made.exists():
+        return str(made)
+    pairs = folder / "pairs"
+    if not (pairs / "valid.jsonl").exists():
+        files = [str(options.data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz") for pair in ("en-de", "zh-en")]
+        if prism(["judgments", "pairs", *files, "--folder", str(pairs)]):
+            raise SystemExit(2)
+    with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mqm.toml") as path:
+        config: FinetuneConfig = load_finetune_config(path)
+    config = replace(
+        config,
+        model=options.model,
+        train=(pairs / "train.jsonl",),
+        valid=(pairs / "valid.jsonl",),
+        output=made.parent,
+        ranking=VARIANTS[name],
+        limits=replace(config.limits, minutes=options.minutes),
+    )
+    import torch
+
+    started = time.monotonic()
+    Finetuner(config, World(0, 1, torch.device("cpu"))).run()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{name}: {(time.monotonic() - started) / 60:.1f} minutes, peak memory {peak:.1f} GB")
+    return str(export_finetuned(config))
+
+
+def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
+    [found] = read_judgments(options.data / "judgments" / f"wmt21_mqm_{domain}_{pair}.jsonl.xz")
+    return found.without_humans()
+
+
+def metric_of(name: str, pair: str, model: str) -> Metric:
+    source, target = pair.split("-")
+    return make_metric(name, Setting(target, source, ModelInUse(model)))
+
+
+def scored(judgments: Judgments, model: str, name: str = "prism-ref") -> MetricScores:
+    reference = preset("wmt21-mqm").reference(judgments.testset, judgments.pair) or "ref-A"
+    return score_texts(metric_of(name, judgments.pair, model), judgments, reference, only_judged=True)
+
+
+def gains(before: str, after: str, options: argparse.Namespace) -> Table:
+    """Every test set before and after, with one-sided p-values of the gains."""
+    rows = []
+    for domain, pair in SETS:
+        judgments = judged(options, domain, pair)
+        found = [scored(judgments, model) for model in (before, after)]
+        old, new = (metric.align(judgments) for metric in found)
+        row: list[str | float] = [f"{domain} {pair}"]
+        for statistic in (TAU, segment_accuracy):
+            test = permutation_test(statistic, judgments.scores, new, old, np.random.default_rng(1))
+            row += [100 * statistic(judgments.scores, old), 100 * statistic(judgments.scores, new), test.p]
+        human = judgments.system_means()
+        row += [100 * pairwise_accuracy(human, metric.align_systems(judgments)) for metric in found]
+        rows.append((*row, *PUBLISHED_TAU[domain, pair]))
+    titles = ["tau", "tau+FT", "p", "in segments", "in segments+FT", "p", "systems", "systems+FT"]
+    columns = [number(title, 3 if title == "p" else 1) for title in titles]
+    published = [number("published tau", 1), number("published tau+FT", 1)]
+    return Table((Column("test set"), *columns, *published), tuple(rows), "Before and after fine-tuning, ×100")
+
+
+def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
+    """Mean results on news, the magnitude of scores, and BLEU as a translator; published figures below each row."""
+    rows: list[tuple[str | float, ...]] = []
+    for name, model in models.items():
+        taus, systems, magnitudes = [], [], []
+        for pair in ("en-de", "en-ru", "zh-en"):
+            judgments = judged(options, "news", pair)
+            metric = scored(judgments, model)
+            taus.append(TAU(judgments.scores, metric.align(judgments)))
+            systems.append(pairwise_accuracy(judgments.system_means(), metric.align_systems(judgments)))
+            magnitudes.append(np.nanmean(np.exp(metric.scores)))
+        translated = [translation_bleu(model, pair, options) for pair in ("en-de", "zh-en")]
+        means = (100 * np.mean(taus), 100 * np.mean(systems), np.mean(magnitudes))
+        rows.append((name, *(float(mean) for mean in means), *translated))
+        rows.append(("  published", *PUBLISHED_ABLATION[name]))
+    titles = (("tau", 1), ("systems", 1), ("magnitude", 2), ("BLEU en-de", 1), ("BLEU zh-en", 1))
+    columns = (Column("model"), *(number(title, digits) for title, digits in titles))
+    return Table(columns, tuple(rows), "Ablation, WMT21 news, means of three language pairs")
+
+
+def translation_bleu(model: str, pair: str, options: argparse.Namespace) -> float:
+    """BLEU on the first sources of WMT21 news."""
+    judgments = judged(options, "news", pair)
+    texts = judgments.texts
+    assert texts is not None
+    reference = texts.references[preset("wmt21-mqm").reference(judgments.testset, pair) or "ref-A"]
+    chosen = [place for place, text in enumerate(reference) if text and texts.sources[place]][
+        : options.translations
+    ]
+    source, target = pair.split("-")
+    generator = Generator(ModelInUse(model).directory, EngineOptions(), SearchOptions())
+    route = generator.route(target, source)
+    outputs = [found[0].text for found in generator.generate([texts.sources[p] or "" for p in chosen], route)]
+    corpus = bleu(target)._corpus
+    return float(corpus.corpus_score(outputs, [[reference[place] or "" for place in chosen]]).score)
+
+
+def reference_tables(before: str, after: str, options: argparse.Namespace) -> Sequence[Table]:
+    """BLEU, chrF and the model before and after under machine-translated references."""
+    tables: list[Table] = []
+    levels: tuple[StudyLevel, ...] = ("segments", "systems")
+    for domain in ("news", "ted"):
+        for level in levels:
+            studies = []
+            for pair in ("en-de", "en-ru", "zh-en"):
+                judgments = judged(options, domain, pair)
+                metrics = []
+                for title, name, model in (
+                    *(("BLEU", "sentbleu", before), ("chrF", "chrf", before)),
+                    *(("before", "prism-ref", before), ("fine-tuned", "prism-ref", after)),
+                ):
+                    standard = replace(scored(judgments, model, name), metric=title)
+                    metrics.append(Studied(standard, metric_of(name, pair, model)))
+                studies.append(study_references(judgments, metrics, level, options.draws))
+            tables += [*(study_table(study) for study in studies), studies_table(studies)]
+    return tables
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="mini")
+    default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
+    parser.add_argument("--folder", type=Path, default=Path("runs/finetuning"), help="pairs, runs and models")
+    parser.add_argument("--minutes", type=float, default=0.0, help="longest time of one run; 0 is one epoch")
+    parser.add_argument("--ablation", action="store_true")
+    parser.add_argument("--references", action="store_true")
+    parser.add_argument("--draws", type=int, default=3, help="draws of machine-translated references")
+    parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
+    options = parser.parse_args()
+    options.data = Path(options.data)
+    after = tune("fine-tuned", options)
+    print(to_text(gains(options.model, after, options)))
+    if options.ablation:
+        models = {"before": options.model, **{name: tune(name, options) for name in VARIANTS}}
+        print(to_text(ablation(models, options)))
+    if options.references:
+        for table in reference_tables(options.model, after, options):
+            print(render(table))
+
+
+if __name__ == "__main__":
+    main()
