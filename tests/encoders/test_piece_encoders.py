@@ -94,6 +94,20 @@ def test_stored_vectors_are_computed_once_and_rounded_alike() -> None:
     assert first[0][0, 0, 0] == np.float32(np.float16(1 / 3))
 
 
+def test_a_cache_that_cannot_be_used_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("not a folder", "utf-8")
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "file"))
+    encoder = CountingEncoder()
+    stored = StoredEncoder(encoder, "all")
+    first, again = stored.encode(["a b", "c"]), stored.encode(["c"])
+    assert encoder.seen == ["a b", "c", "c"]
+    assert (first[1] == again[0]).all()
+    assert first[0][0, 0, 0] == np.float32(np.float16(1 / 3))
+    assert caplog.text.count("cannot keep vectors") == 1
+
+
 def test_the_last_layer_is_kept_by_itself() -> None:
     encoder = CountingEncoder()
     stored = StoredEncoder(encoder)

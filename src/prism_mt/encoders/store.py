@@ -1,5 +1,6 @@
 """Vectors that are kept on disk in float16: a text is encoded once per encoder, whatever becomes of the run."""
 
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -9,18 +10,18 @@ from typing import Literal
 import numpy as np
 
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
-from prism_mt.errors import PrismError
 from prism_mt.places import cache_folder
 
 Layers = Literal["last", "all"]
 _CHUNK = 256
+_LOG = logging.getLogger("prism_mt")
 
 
 class StoredEncoder:
     """An encoder whose vectors come from the user's cache where they are known.
 
     New ones are rounded to float16 as well, so that a number does not depend on what the cache holds. With
-    `last` only the top layer is kept and given.
+    `last` only the top layer is kept and given. Where the cache cannot be used, a warning tells so once.
     """
 
     def __init__(self, encoder: PieceEncoder, kept: Layers = "last") -> None:
@@ -30,9 +31,20 @@ class StoredEncoder:
         self.layers = encoder.layers if kept == "all" else 1
         name = f"{encoder.digest[:24]}-{encoder.name}-{kept}.sqlite".replace("/", "_")
         self.path = cache_folder() / "encodings" / name
+        self._usable = True
 
     def encode(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> list[PieceVectors]:
         """The vectors of every text; `advance` is called once for each different one."""
+        if self._usable:
+            try:
+                return self._encode_new(texts, advance)
+            except (sqlite3.Error, OSError) as error:
+                self._usable = False
+                _LOG.warning("cannot keep vectors in %s (%s): they are computed each time", self.path, error)
+        return [self._unpack(self._pack(vectors)) for vectors in self._encoder.encode(texts)]
+
+    def _encode_new(self, texts: Sequence[str], advance: Callable[[], None]) -> list[PieceVectors]:
+        """Read what is known, encode and keep the rest."""
         known: dict[str, PieceVectors] = {}
         with _database(self.path) as database:
             for text in dict.fromkeys(texts):
@@ -67,11 +79,8 @@ class StoredEncoder:
 @contextmanager
 def _database(path: Path) -> Iterator[sqlite3.Connection]:
     """The store at this path, made when it is not there."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(path, timeout=60)) as database:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("CREATE TABLE IF NOT EXISTS encodings (text TEXT PRIMARY KEY, vectors BLOB NOT NULL)")
-            yield database
-    except (sqlite3.Error, OSError) as error:
-        raise PrismError(f"cannot use the stored vectors in {path} ({error}): delete that file") from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path, timeout=60)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE IF NOT EXISTS encodings (text TEXT PRIMARY KEY, vectors BLOB NOT NULL)")
+        yield database
