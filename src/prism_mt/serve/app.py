@@ -89,7 +89,9 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
         """Scores of one system: its score, those of its segments, and the signature."""
         wanted = _parse(ScoreRequest, await _read(request, limit.bytes))
         _check(wanted, [wanted.cand], [wanted.metric], limit)
-        [answer] = await _answers(scorer, wanted, [wanted.cand], [wanted.metric], models[0], limit)
+        [answer] = await _answers(
+            scorer, wanted, [wanted.cand], [_wish(wanted, wanted.metric, models[0], wanted.tokens)], limit
+        )
         return _scores(answer, wanted.tokens)
 
     @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest))
@@ -99,7 +101,8 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
         systems = list(wanted.systems.values())
         metrics = list(dict.fromkeys(wanted.metrics))
         _check(wanted, systems, metrics, limit)
-        answers = await _answers(scorer, wanted, systems, metrics, models[0], limit)
+        wishes = [_wish(wanted, metric, models[0], tokens=True) for metric in metrics]
+        answers = await _answers(scorer, wanted, systems, wishes, limit)
         return HTMLResponse(await asyncio.to_thread(_report, wanted, answers))
 
     return app
@@ -151,24 +154,20 @@ def _check(wanted: Texts, systems: Sequence[Sequence[str]], metrics: Sequence[st
             raise Refused(422, f"{metric} needs lang, the language of the outputs")
 
 
+def _wish(wanted: Texts, metric: str, model: str, tokens: bool) -> Wish:
+    return Wish(metric, wanted.lang, wanted.src_lang, wanted.model or model, len(wanted.ref), tokens)
+
+
 async def _answers(
-    scorer: Scorer,
-    wanted: Texts,
-    systems: Sequence[Sequence[str]],
-    metrics: Sequence[str],
-    model: str,
-    limit: Limits,
+    scorer: Scorer, wanted: Texts, systems: Sequence[Sequence[str]], wishes: Sequence[Wish], limit: Limits
 ) -> list[Answer]:
-    """Score all systems, segment by segment, with every metric."""
+    """Score all systems, segment by segment, once for every wish."""
     segments = [
         Segment(system[i], tuple(texts[i] for texts in wanted.ref), wanted.src[i] if wanted.src else None, i + 1)
         for i in range(len(systems[0]))
         for system in systems
     ]
-    futures = [
-        scorer.submit(Wish(metric, wanted.lang, wanted.src_lang, wanted.model or model, len(wanted.ref)), segments)
-        for metric in metrics
-    ]
+    futures = [scorer.submit(wish, segments) for wish in wishes]
     try:
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures))
         return await asyncio.wait_for(waiting, limit.seconds)

@@ -16,6 +16,9 @@ from prism_mt.metrics.prism import PrismOptions
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
 
+_METRICS = 64
+"""Metrics kept for the next request; wishes come from outside, so their number must have a bound."""
+
 
 @dataclass(frozen=True)
 class Wish:
@@ -26,6 +29,8 @@ class Wish:
     source_language: str | None
     model: str
     references: int
+    tokens: bool = False
+    """Whether pieces are wanted, too; they cost time."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +120,10 @@ class Scorer:
         if wish not in self._metrics:
             if wish.model not in self._models:
                 raise PrismError(f"no model {wish.model!r} is served, only {', '.join(self._models)}")
-            setting = Setting(
-                wish.language, wish.source_language, self._models[wish.model], PrismOptions(tokens=True)
-            )
+            if len(self._metrics) >= _METRICS:
+                self._metrics.clear()
+            options = PrismOptions(tokens=wish.tokens)
+            setting = Setting(wish.language, wish.source_language, self._models[wish.model], options)
             self._metrics[wish] = make_metric(wish.metric, setting)
         return self._metrics[wish]
 
