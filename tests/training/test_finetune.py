@@ -50,7 +50,9 @@ def made_segments(count: int, outputs: int, lp: str = "en-de") -> list[RankedSeg
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
     folder = tmp_path_factory.mktemp("base") / "model"
-    return write_model(make_model(encoder_layers=1, decoder_layers=1), folder)
+    model = make_model(encoder_layers=1, decoder_layers=1)
+    spec = dataclasses.replace(model.spec, origin_digest="of the original files")
+    return write_model(dataclasses.replace(model, spec=spec), folder)
 
 
 @pytest.fixture
@@ -177,7 +179,7 @@ def test_the_best_model_may_be_the_one_before(config: FinetuneConfig, base: Mode
     # No validation can be better than 2: the first one, before training, uses up all patience.
     assert tuner.progress.step == 0
     made = ModelDirectory(export_finetuned(worse))
-    assert made.spec.name == "made-ft"
+    assert (made.spec.name, made.spec.origin_digest) == ("made-ft", "")
     assert all(np.array_equal(array, made.weights()[name]) for name, array in base.weights().items())
     assert "| 0 | en-de |" in (made.folder / "README.md").read_text(encoding="utf-8")
 
@@ -226,3 +228,23 @@ def test_configurations_that_make_no_sense(
 def test_languages_that_the_model_does_not_have(base: ModelDirectory) -> None:
     with pytest.raises(PrismError, match="ja"):
         encode_segments(made_segments(1, 2, "en-ja"), base, 100)
+
+
+def test_models_of_other_toolkits(config: FinetuneConfig, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from hf_models import cached
+
+    write_ranked(tmp_path / "pairs.jsonl", made_segments(4, 3, "de-fr"))
+    m2m100 = dataclasses.replace(
+        config,
+        model=str(cached("m2m100")[0]),
+        adapters=Adapters(rank=2),
+        limits=Limits(steps=1),
+        checks=FinetuneChecks(export="last"),
+    )
+    Finetuner(m2m100, ALONE).run()
+    assert ModelDirectory(export_finetuned(m2m100)).spec.conventions.needs_source_language
+    write_ranked(tmp_path / "pairs.jsonl", made_segments(4, 3, "de-en"))
+    marian = dataclasses.replace(m2m100, model=str(cached("marian")[0]), output=tmp_path / "marian")
+    with pytest.raises(PrismError, match="cannot be fine-tuned on de-en: it does not paraphrase en"):
+        Finetuner(marian, ALONE)

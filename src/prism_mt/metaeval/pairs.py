@@ -106,7 +106,9 @@ def within_length(
         elif pairs:
             kept.append(_only(segment, pairs))
     if dropped:
-        _LOG.warning("%d of %d pairs have an empty text or one of more than %d pieces", dropped, before, limit)
+        _LOG.warning(
+            "%d of %d pairs are left out: a text is empty or has more than %d pieces", dropped, before, limit
+        )
     if not kept:
         raise PrismError(f"no pairs are left: all have an empty text or one of more than {limit} pieces")
     return kept

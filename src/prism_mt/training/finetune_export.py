@@ -22,7 +22,8 @@ def export_finetuned(config: FinetuneConfig) -> Path:
     network = adapted_network(base, config)
     network.load_state_dict(trained, strict=False)
     merge_adapters(network)
-    spec = dataclasses.replace(base.spec, name=config.name)
+    # The digest of the original files identifies the original model, which this is no longer.
+    spec = dataclasses.replace(base.spec, name=config.name, origin_digest="")
     folder = config.output / "model"
     card = _card(config, base.spec.name, base.digest)
     write_model(Model(spec, to_weights(network), base.source, base.target, card), folder)
