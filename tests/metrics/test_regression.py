@@ -157,7 +157,7 @@ def test_layers_are_mixed_and_lstms_start_as_published() -> None:
     lstm: Any = BiLSTM(6, 4).lstm
     assert (lstm.bias_ih_l0 + lstm.bias_hh_l0).tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
     assert torch.allclose(lstm.weight_hh_l0.T @ lstm.weight_hh_l0, torch.eye(4), atol=1e-5)
-    assert float(lstm.weight_ih_l0.abs().max()) <= math.sqrt(6 / (6 + 16))
+    assert lstm.weight_ih_l0.abs().max().item() <= math.sqrt(6 / (6 + 16))
 
 
 def test_long_texts_are_cut_and_empty_ones_scored() -> None:
