@@ -4,7 +4,10 @@ import atexit
 import logging
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,8 @@ def converted(model: ModelDirectory, quantization: str, temperature: float, rebu
         return folder
     spec = _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
     spec.validate()
-    spec.optimize(quantization=None if quantization == "float32" else quantization)
+    # CTranslate2 makes bfloat16 of float32 when it loads; made here, it would need torch.
+    spec.optimize(quantization=None if quantization in ("float32", "bfloat16") else quantization)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".partial") as made:
@@ -67,8 +71,9 @@ def _temporary(spec: Any, folder: Path, reason: OSError) -> Path:
 
 def _build(architecture: Architecture, conventions: Conventions, weights: Weights, temperature: float) -> Any:
     """The specification object with all weights in place."""
-    from ctranslate2.specs import transformer_spec
-    from ctranslate2.specs.common_spec import Activation
+    with _without_torch():
+        from ctranslate2.specs import transformer_spec
+        from ctranslate2.specs.common_spec import Activation
 
     a = architecture
     options = {
@@ -94,6 +99,19 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     spec.config.decoder_start_token = None
     spec.config.layer_norm_epsilon = a.norm_epsilon
     return spec
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """CTranslate2 would load torch, where it is installed, to recognise tensors: seconds for nothing here."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
 def _target_embedding(architecture: Architecture, weights: Weights) -> NDArray[np.float32]:
