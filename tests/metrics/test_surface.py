@@ -62,6 +62,6 @@ def test_japanese_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_metric() -> None:
-    with pytest.raises(PrismError, match="no metric 'blue'; there are prism-ref, prism-src, bleu"):
+    with pytest.raises(PrismError, match="no metric 'blue'; there are prism-ref, prism-src, prism-dual, bleu"):
         entry("blue")
     assert METRICS["ter"].needs == {"ref"}
