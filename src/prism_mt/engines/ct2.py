@@ -53,7 +53,7 @@ class CT2Engine:
             folder = converted(model, quantization, temperature, rebuild=True)
             self.translator = ctranslate2.Translator(str(folder), **options)
         self.parallel = 2 * workers * len(device_index)
-        self.budget = 4096 if self.device == "cpu" else 32768
+        self.budget = 2048 if self.device == "cpu" else 32768
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Queue a batch for the next free thread or GPU."""
