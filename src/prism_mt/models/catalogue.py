@@ -25,7 +25,7 @@ class KnownModel:
     @property
     def downloadable(self) -> bool:
         """Whether `prism models get` fetches it itself."""
-        return self.source.startswith("https://")
+        return self.source.startswith(("http://", "https://"))
 
 
 CATALOGUE = (
@@ -35,7 +35,7 @@ CATALOGUE = (
         _PRISM39,
         "745M",
         "MIT",
-        "https://data.statmt.org/prism/m39v1.tar",
+        "http://data.statmt.org/prism/m39v1.tar",
         "md5:8412b2044da4b9b2c0a8ce87b305d0d1",
     ),
     KnownModel("m2m100-418m", "M2M100, small", "100", "418M", "MIT", "hf:facebook/m2m100_418M"),
