@@ -78,6 +78,25 @@ def test_prism_with_parts_and_baseline(capsys: Any, model: str) -> None:
     assert means == pytest.approx([whole[name] for name in "ABC"])
 
 
+def test_groups_from_columns_of_a_table(capsys: Any) -> None:
+    columns = (["news", "chat"] * 2, ["d1", "d1", "d2", "d2"], REF, OUTPUTS["A"], OUTPUTS["B"])
+    Path("t.tsv").write_text("".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)))
+    keys = ("domain", "group", "ref", "A", "B")
+    rows = [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fields = ("--fields", "group=domain", "group", "ref", "cand=A", "cand=B", "--metric", "chrf")
+    found = tables(capsys, "--input", "t.tsv", *fields)
+    assert [table["caption"] for table in found[1:]] == ["chrf by domain", "chrf by group"]
+    assert [(row["domain"], row["segments"]) for row in found[1]["rows"]] == [("news", 2), ("chat", 2)]
+    # the last two segments, as files of their own
+    for name, lines in (("short-a", OUTPUTS["A"]), ("short-b", OUTPUTS["B"]), ("short-ref", REF)):
+        Path(name).write_text("".join(f"{line}\n" for line in lines[2:]))
+    [alone] = tables(capsys, "--cand", "A=short-a", "B=short-b", "--ref", "short-ref", "--metric", "chrf")
+    wanted = {row["system"]: row["chrf"] for row in alone["rows"]}
+    assert {name: found[2]["rows"][1][name] for name in "AB"} == pytest.approx(wanted)
+    assert tables(capsys, "--input", "t.jsonl", *fields) == found
+
+
 def test_scores_of_another_tool_alone(capsys: Any) -> None:
     rows = [f"comet\t{name}\t{i}\t{i + value}" for value, name in enumerate("ABC") for i in (1, 2, 3, 4)]
     Path("comet.tsv").write_text("\n".join(["metric\tsystem\tsegment\tscore", *rows]) + "\n")

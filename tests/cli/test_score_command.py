@@ -201,6 +201,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
         (("--input", "t.jsonl"), "t.jsonl, line 1 is not a JSON object"),
         (("--input", "t.tsv", "--fields", "src", "nonsense"), "'nonsense' is not a field"),
         (("--input", "t.tsv", "--fields", "src", "ref"), "no output to score"),
+        (("--input", "three.tsv", "--fields", "group", "ref", "cand"), "skip that column with -"),
         (("--input", "t.tsv", "--fields", "src", "ref", "cand"), "t.tsv, line 1"),
         (("--input", "t.tsv", "--fields", "ref", "cand", "--ref", "ref.txt"), "give one or the other"),
         ((*BASE, "--output", "dir"), "cannot write dir"),
@@ -214,6 +215,7 @@ def test_mistakes_end_in_one_sentence(
     Path("latin1.txt").write_bytes(b"abc\nd\xe9f\nx\n")
     Path("long.txt").write_text("a\n" + "b " * 100 + "\nc\n")
     Path("t.tsv").write_text("a\tb\n")
+    Path("three.tsv").write_text("a\tb\tc\n")
     Path("t.jsonl").write_text("[1]\n")
     Path("dir").mkdir()
     defaults = [word for pair in (("--lang", "en"), ("--model", model)) if pair[0] not in words for word in pair]

@@ -59,7 +59,9 @@ class CompareOptions(TableOptions, InputOptions):
         metavar="WHAT",
     )
     groups: str | None = option(
-        "document or domain of every segment, a line each: also score each", None, metavar="FILE"
+        "document or domain of every segment, a line each: also score each; in a table, a field group says so",
+        None,
+        metavar="FILE",
     )
     html: Path | None = option(
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
@@ -165,7 +167,7 @@ def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Bu
         lines = open_lines(options.groups)
         check_parallel([text.systems[0][1], lines])
         found.append(by_name("group", list(lines)))
-    return found
+    return found + [by_name(name, list(lines)) for name, lines in inputs.groups]
 
 
 COMMAND = Command(
@@ -177,6 +179,7 @@ COMMAND = Command(
   prism compare --cand A=a.txt B=b.txt C=c.txt --ref ref.txt --lang de --metric prism-ref bleu chrf
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --metric bleu --test randomisation --format latex
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --lang de --scores comet.tsv --groups domains.txt --by length
+  prism compare --input data.tsv --fields group=domain ref cand=A cand=B --lang de
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --src src.txt --lang de --src-lang en --html report.html
 """,
 )

@@ -17,6 +17,7 @@ from prism_mt.text.testsets import is_testset, open_testset
 
 _LOG = logging.getLogger("prism_mt")
 _ROLES = ("src", "ref", "cand")
+_GROUP = "group"
 
 
 @dataclass
@@ -34,8 +35,8 @@ class InputOptions:
         "one table instead of separate files: TSV, or JSONL by its suffix", None, flags=("-i",), metavar="FILE"
     )
     fields: list[str] = option(
-        "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system "
-        "(in JSONL ROLE=KEY names the key), - skips a column",
+        "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system, group or "
+        "group=NAME is a document or domain (prism compare), in JSONL ROLE=KEY names the key, - skips a column",
         [],
         metavar="FIELD",
     )
@@ -55,6 +56,8 @@ class Inputs:
     count: int
     language: str | None
     source_language: str | None
+    groups: tuple[tuple[str, Lines], ...] = ()
+    """Columns that say which document or domain a segment is of, by their names."""
 
 
 def open_inputs(options: InputOptions) -> Inputs:
@@ -74,7 +77,8 @@ def open_inputs(options: InputOptions) -> Inputs:
     if source_language == "auto" and text.source is not None:
         source_language = detect(text.source)
     _warn(text, language_, options.language_check)
-    return Inputs(text, count, language_, source_language)
+    groups = tuple((name, lines) for role, name, lines in columns if role == _GROUP)
+    return Inputs(text, count, language_, source_language, groups)
 
 
 def _open_files(options: InputOptions) -> tuple[list[tuple[str, str, Lines]], tuple[str | None, str | None]]:
@@ -138,8 +142,8 @@ def _field(word: str) -> tuple[str, str]:
     role, separator, name = word.partition("=")
     if word == "-":
         return "-", "-"
-    if role not in _ROLES or (separator and not name):
-        raise PrismError(f"{word!r} is not a field: use src, ref, cand, cand=NAME, or - to skip a column")
+    if role not in (*_ROLES, _GROUP) or (separator and not name):
+        raise PrismError(f"{word!r} is not a field: use src, ref, cand, cand=NAME, group, or - to skip a column")
     return role, name or role
 
 

@@ -102,6 +102,8 @@ def run(options: ScoreOptions) -> None:
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
     inputs = open_inputs(options)
+    if inputs.groups:
+        raise PrismError("scores by group are those of `prism compare`: skip that column with -")
     check_sides(names, inputs.text)
     code = language_code(names, inputs)
     setting = Setting(
