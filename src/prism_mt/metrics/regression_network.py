@@ -9,9 +9,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from prism_mt.encoders.base import PieceVectors
+from prism_mt.metrics.lstm import run_lstm
 
 Kind = Literal["bilstm", "bilstm-attention", "esim"]
 KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
@@ -49,10 +49,20 @@ class BiLSTM(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """(B, T, D) → (B, T, 2H), zero at padding."""
-        lengths = mask.sum(1).cpu()
-        packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
-        output, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=states.shape[1])
-        return output
+        return run_lstm(self.lstm, states, mask)
+
+    def read_both(self, one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Both sides in one run, which has half the steps."""
+        steps = max(one.shape[1], other.shape[1])
+        states = torch.cat([_lengthen(side, steps) for side in (one, other)])
+        masks = torch.cat([_lengthen(mask[..., None], steps)[..., 0] for mask in (one_mask, other_mask)])
+        found = self(states, masks)
+        return found[: len(one), : one.shape[1]], found[len(one) :, : other.shape[1]]
+
+
+def _lengthen(states: Tensor, steps: int) -> Tensor:
+    """(B, T, D) → (B, steps, D), zero where there was nothing."""
+    return nn.functional.pad(states, (0, 0, 0, steps - states.shape[1]))
 
 
 def mean_pool(states: Tensor, mask: Tensor) -> Tensor:
@@ -94,8 +104,7 @@ class RegressionNetwork(nn.Module):
 
     def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """Two (B, L, T, D) → (B,)."""
-        t = self.encoder(self.mix(translation), t_mask)
-        r = self.encoder(self.mix(reference), r_mask)
+        t, r = self.encoder.read_both(self.mix(translation), self.mix(reference), t_mask, r_mask)
         if self.kind == "esim":
             features = self._compare_pieces(t, r, t_mask, r_mask)
         else:
@@ -110,14 +119,11 @@ class RegressionNetwork(nn.Module):
     def _compare_pieces(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """ESIM: both sides enriched by what they attend to, read again, pooled; (B, 8H)."""
         attended_t, attended_r = attend(t, r, t_mask, r_mask)
-        composed = [
-            self.composition(
-                self.projection(torch.cat([own, other, own * other, own - other], 2)).relu(),
-                mask,
-            )
-            for own, other, mask in ((t, attended_t, t_mask), (r, attended_r, r_mask))
+        projected = [
+            self.projection(torch.cat([own, other, own * other, own - other], 2)).relu()
+            for own, other in ((t, attended_t), (r, attended_r))
         ]
-        t, r = composed
+        t, r = self.composition.read_both(projected[0], projected[1], t_mask, r_mask)
         pooled = [mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)]
         features: Tensor = self.dropout(torch.cat(pooled, 1))
         return features
