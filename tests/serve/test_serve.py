@@ -8,8 +8,8 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from made import make_model
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
 from prism_mt.errors import PrismError
-from prism_mt.metrics.base import Segment
+from prism_mt.metrics.base import Segment, SegmentScore
 from prism_mt.metrics.catalogue import ModelInUse
 from prism_mt.models.store import write_model
 from prism_mt.serve.app import Limits, make_app
@@ -158,10 +158,76 @@ def test_cancelled_requests_are_left_out() -> None:
     scorer = Scorer({})
     scorer.close()  # so that nothing is taken before it is cancelled
     job, gone = (Job(Wish("chrf", "en", None, "none", 1), [Segment("a", ("b",))]) for _ in range(2))
-    gone.answer.cancel()
-    scorer.answer([gone, job])
+    gone.abandon()
+    scorer.answer([gone, job], {})
     with pytest.raises(PrismError, match="no model 'none' is served"):
         job.answer.result(timeout=1)
+
+
+def test_abandoned_while_it_is_scored() -> None:
+    class Slow:
+        scored = 0
+
+        def score(self, segments: list[Segment]) -> list[SegmentScore]:
+            Slow.scored += len(segments)
+            large.abandon()
+            return [SegmentScore(0.0, ()) for _ in segments]
+
+    scorer = Scorer({})
+    scorer.close()
+    wish = Wish("chrf", "en", None, "none", 1)
+    large = Job(wish, [Segment("a", ("b",))] * 2000)
+    metrics: Any = {wish: Slow()}
+    scorer.answer([large], metrics)
+    assert Slow.scored == 512  # what was under way, and no more
+    with pytest.raises(CancelledError):
+        large.answer.result(timeout=1)
+
+
+def test_what_is_queued_is_answered_before_the_end(folder: Path) -> None:
+    scorer = Scorer({"made": ModelInUse(str(folder))})
+    wishes = [Wish(metric, "en", None, "made", 1) for metric in ("chrf", "bleu")]
+    jobs = [scorer.submit(wishes[n % 2], [Segment("a b c d", (f"a b c {n}",))] * (n + 1)) for n in range(20)]
+    scorer.close()
+    assert [len(job.answer.result(timeout=0).scores) for job in jobs] == list(range(1, 21))
+
+
+def test_client_that_leaves_gives_its_place_away() -> None:
+    taken: list[Job] = []
+
+    class Never(Scorer):
+        def submit(self, wish: Wish, segments: Any) -> Job:
+            taken.append(Job(wish, segments))
+            return taken[-1]
+
+    never = Never({})
+    for address in serve(make_app(never, ["made"])):
+        host, port = address.removeprefix("http://").split(":")
+        body = json.dumps(GOOD).encode()
+        head = f"POST /score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        with socket.create_connection((host, int(port))) as raw:
+            raw.sendall(head.encode() + b"\r\n\r\n" + body)
+            wait_until(lambda: bool(taken))
+        wait_until(lambda: taken[0].abandoned)
+        assert taken[0].answer.cancelled()
+    never.close()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_interface_describes_itself(address: str) -> None:
+    with urllib.request.urlopen(f"{address}/openapi.json", timeout=60) as answer:
+        described = json.load(answer)
+    score = described["paths"]["/score"]["post"]
+    assert {"200", "413", "415", "422", "503"} <= set(score["responses"])
+    schema = score["requestBody"]["content"]["application/json"]["schema"]
+    assert {"cand", "ref", "src", "lang", "metric", "model", "tokens"} <= set(schema["properties"])
+    assert set(described["components"]["schemas"]["ScoreAnswer"]["required"]) == {"score", "segments", "signature"}
 
 
 def test_time_limit(scorer: Scorer) -> None:

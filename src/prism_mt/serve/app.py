@@ -4,6 +4,7 @@ It reads no files but its own page: models are chosen when it starts, and reques
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
@@ -19,7 +20,7 @@ from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.evaluate import ParallelText
 from prism_mt.report.page import Page, Traces, render_form, render_page, traces_of
-from prism_mt.serve.scorer import Answer, Scorer, Wish
+from prism_mt.serve.scorer import Answer, Job, Scorer, Wish
 from prism_mt.text.lines import lines_of
 
 MetricName = Literal["prism-ref", "prism-src", "bleu", "chrf", "chrf++", "ter"]
@@ -63,12 +64,43 @@ class ReportRequest(Texts):
     metrics: list[MetricName] = Field(default=["prism-ref"], min_length=1)
 
 
+class Trace(BaseModel):
+    """Pieces of one text, each with its natural-log probability given the other text."""
+
+    direction: str = Field(description="which given which, such as hypothesis|reference")
+    pieces: list[str]
+    scores: list[float]
+
+
+class ScoreAnswer(BaseModel):
+    """What `POST /score` answers."""
+
+    score: float = Field(description="score of the system")
+    segments: list[float] = Field(description="score of every output")
+    signature: str = Field(description="everything that the numbers depend on")
+    tokens: list[list[Trace]] | None = Field(default=None, description="where asked for: of every output")
+
+
+class Trouble(BaseModel):
+    """What every request gets that cannot be answered."""
+
+    error: str
+
+
 class Refused(Exception):
     """A request that gets an error and a status instead of an answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
+
+
+_TROUBLE: dict[int | str, dict[str, Any]] = {
+    413: {"model": Trouble, "description": "more bytes or outputs than one request may have"},
+    415: {"model": Trouble, "description": "not sent as application/json"},
+    422: {"model": Trouble, "description": "the sentence says what is wrong"},
+    503: {"model": Trouble, "description": "not done in time"},
+}
 
 
 def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None) -> FastAPI:
@@ -84,17 +116,17 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
     def form() -> str:
         return render_form(models, get_args(MetricName))
 
-    @app.post("/score", openapi_extra=_body(ScoreRequest))
-    async def score(request: Request) -> dict[str, Any]:
+    @app.post("/score", openapi_extra=_body(ScoreRequest), responses={200: {"model": ScoreAnswer}, **_TROUBLE})
+    async def score(request: Request) -> Response:
         """Scores of one system: its score, those of its segments, and the signature."""
         wanted = _parse(ScoreRequest, await _read(request, limit.bytes))
         _check(wanted, [wanted.cand], [wanted.metric], limit)
-        [answer] = await _answers(
-            scorer, wanted, [wanted.cand], [_wish(wanted, wanted.metric, models[0], wanted.tokens)], limit
-        )
-        return _scores(answer, wanted.tokens)
+        jobs = _submit(scorer, wanted, [wanted.cand], [_wish(wanted, wanted.metric, models[0], wanted.tokens)])
+        [answer] = await _answers(request, jobs, limit)
+        # Made here: what FastAPI would do, to look at every number, takes longer.
+        return Response(json.dumps(_scores(answer, wanted.tokens)), media_type="application/json")
 
-    @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest))
+    @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest), responses=_TROUBLE)
     async def report(request: Request) -> Response:
         """The page of `prism compare --html` for several systems."""
         wanted = _parse(ReportRequest, await _read(request, limit.bytes))
@@ -102,7 +134,7 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
         metrics = list(dict.fromkeys(wanted.metrics))
         _check(wanted, systems, metrics, limit)
         wishes = [_wish(wanted, metric, models[0], tokens=True) for metric in metrics]
-        answers = await _answers(scorer, wanted, systems, wishes, limit)
+        answers = await _answers(request, _submit(scorer, wanted, systems, wishes), limit)
         return HTMLResponse(await asyncio.to_thread(_report, wanted, answers))
 
     return app
@@ -158,26 +190,37 @@ def _wish(wanted: Texts, metric: str, model: str, tokens: bool) -> Wish:
     return Wish(metric, wanted.lang, wanted.src_lang, wanted.model or model, len(wanted.ref), tokens)
 
 
-async def _answers(
-    scorer: Scorer, wanted: Texts, systems: Sequence[Sequence[str]], wishes: Sequence[Wish], limit: Limits
-) -> list[Answer]:
-    """Score all systems, segment by segment, once for every wish."""
+def _submit(scorer: Scorer, wanted: Texts, systems: Sequence[Sequence[str]], wishes: Sequence[Wish]) -> list[Job]:
+    """Queue all systems, segment by segment, once for every wish."""
     segments = [
         Segment(system[i], tuple(texts[i] for texts in wanted.ref), wanted.src[i] if wanted.src else None, i + 1)
         for i in range(len(systems[0]))
         for system in systems
     ]
-    futures = [scorer.submit(wish, segments) for wish in wishes]
+    return [scorer.submit(wish, segments) for wish in wishes]
+
+
+async def _answers(request: Request, jobs: Sequence[Job], limit: Limits) -> list[Answer]:
+    """Wait for the scores, but neither too long nor for someone who has gone."""
+    scores = asyncio.gather(*(asyncio.wrap_future(job.answer) for job in jobs))
+    gone = asyncio.ensure_future(
+        request.receive()
+    )  # the body is read: the next message is that the client has left
     try:
-        waiting = asyncio.gather(*map(asyncio.wrap_future, futures))
-        return await asyncio.wait_for(waiting, limit.seconds)
+        first: set[asyncio.Future[Any]] = {scores, gone}
+        await asyncio.wait(first, timeout=limit.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if scores.done():
+            return scores.result()
+        if gone.done():
+            raise Refused(499, "the client has gone")
+        raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again")
     except PrismError as error:
         raise Refused(422, str(error)) from error
-    except asyncio.TimeoutError as error:
-        raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again") from error
     finally:
-        for future in futures:
-            future.cancel()
+        gone.cancel()
+        scores.cancel()
+        for job in jobs:
+            job.abandon()
 
 
 def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:

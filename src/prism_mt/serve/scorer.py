@@ -1,12 +1,11 @@
-"""One thread that scores for all requests, and puts together what goes together."""
+"""Threads that score for all requests, and put together what goes together."""
 
-import queue
 import threading
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric, Segment, SegmentScore
@@ -15,6 +14,12 @@ from prism_mt.metrics.prism import PrismOptions
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
+
+_THREADS = 2
+"""While the model works for one thread, the other prepares what comes next, so that the model never waits."""
+
+_MOMENT = 0.01
+"""Seconds in which more requests may join; nothing waits when the model is idle."""
 
 _METRICS = 64
 """Metrics kept for the next request; wishes come from outside, so their number must have a bound."""
@@ -48,84 +53,106 @@ class Job:
     wish: Wish
     segments: Sequence[Segment]
     answer: "Future[Answer]" = field(default_factory=Future)
+    abandoned: bool = False
+
+    def abandon(self) -> None:
+        """Nobody waits for the answer: it is left out, or given up at the next opportunity."""
+        self.abandoned = True
+        self.answer.cancel()
 
 
 class Scorer:
-    """Scores in a thread of its own; `close` ends it."""
+    """Scores in threads of its own; `close` ends them."""
 
     def __init__(self, models: dict[str, ModelInUse]) -> None:
         self._models = models
-        self._metrics: dict[Wish, Metric] = {}
-        self._queue: queue.Queue[Job | None] = queue.Queue()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._waiting: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._busy = 0
+        self._open = True
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(_THREADS)]
+        for thread in self._threads:
+            thread.start()
 
-    def submit(self, wish: Wish, segments: Sequence[Segment]) -> "Future[Answer]":
-        """Queue segments; a cancelled future is left out if its turn has not come."""
+    def submit(self, wish: Wish, segments: Sequence[Segment]) -> Job:
+        """Queue segments."""
         job = Job(wish, segments)
-        self._queue.put(job)
-        return job.answer
+        with self._changed:
+            self._waiting.append(job)
+            self._changed.notify_all()
+        return job
 
     def close(self) -> None:
-        """Finish what is queued, and end the thread."""
-        self._queue.put(None)
-        self._thread.join()
+        """Finish what is queued, and end the threads."""
+        with self._changed:
+            self._open = False
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
 
     def _run(self) -> None:
-        waiting: deque[Job] = deque()
-        open_ = True
-        while open_ or waiting:
-            if not waiting:
-                open_ = self._take(waiting, block=True)
-            while open_ and not self._queue.empty():
-                open_ = self._take(waiting, block=False)
-            if waiting:
-                self.answer(together(waiting))
+        metrics: dict[Wish, Metric] = {}  # of this thread: those of sacreBLEU remember what they counted last
+        while jobs := self._next():
+            self.answer(jobs, metrics)
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
 
-    def _take(self, waiting: "deque[Job]", block: bool) -> bool:
-        """Move the next job; false when there will be no more."""
-        job = self._queue.get(block)
-        if job is None:
-            return False
-        waiting.append(job)
-        return True
+    def _next(self) -> list[Job]:
+        """Jobs to score together; none when there will be no more."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: self._waiting or not self._open)
+                self._changed.wait_for(self._is_urgent, _MOMENT)
+                if self._waiting:
+                    self._busy += 1
+                    return together(self._waiting)
+                if not self._open:
+                    return []
 
-    def answer(self, jobs: list[Job]) -> None:
+    def _is_urgent(self) -> bool:
+        """Whether the model has nothing to do, or there is enough to be scored in one go."""
+        return not self._busy or not self._open or sum(len(job.segments) for job in self._waiting) >= _TOGETHER
+
+    def answer(self, jobs: list[Job], metrics: dict[Wish, Metric]) -> None:
         """Score jobs of one wish; where that fails, each on its own."""
         jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
         try:
-            self._score(jobs)
+            self._score(jobs, metrics)
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].answer.set_exception(error)
                 return
             for job in jobs:  # one bad segment must not spoil the requests of others
                 try:
-                    self._score([job])
+                    self._score([job], metrics)
                 except Exception as own:
                     job.answer.set_exception(own)
 
-    def _score(self, jobs: list[Job]) -> None:
+    def _score(self, jobs: list[Job], metrics: dict[Wish, Metric]) -> None:
         if not jobs:
             return
-        metric = self._metric(jobs[0].wish)
-        scores = metric.score(chain.from_iterable(job.segments for job in jobs))
-        found = [list(islice(scores, len(job.segments))) for job in jobs]
-        for _ in scores:  # lets the metric finish what it does at its end
-            pass
-        for job, own in zip(jobs, found, strict=True):
+        metric = self._metric(jobs[0].wish, metrics)
+        segments = list(chain.from_iterable(job.segments for job in jobs))
+        scores: list[SegmentScore] = []
+        for start in range(0, len(segments), _TOGETHER):
+            if all(job.abandoned for job in jobs):
+                raise CancelledError
+            scores += metric.score(segments[start : start + _TOGETHER])
+        for job in jobs:
+            own, scores = scores[: len(job.segments)], scores[len(job.segments) :]
             job.answer.set_result(Answer(metric, own))
 
-    def _metric(self, wish: Wish) -> Metric:
-        if wish not in self._metrics:
+    def _metric(self, wish: Wish, metrics: dict[Wish, Metric]) -> Metric:
+        if wish not in metrics:
             if wish.model not in self._models:
                 raise PrismError(f"no model {wish.model!r} is served, only {', '.join(self._models)}")
-            if len(self._metrics) >= _METRICS:
-                self._metrics.clear()
+            if len(metrics) >= _METRICS:
+                metrics.clear()
             options = PrismOptions(tokens=wish.tokens)
             setting = Setting(wish.language, wish.source_language, self._models[wish.model], options)
-            self._metrics[wish] = make_metric(wish.metric, setting)
-        return self._metrics[wish]
+            metrics[wish] = make_metric(wish.metric, setting)
+        return metrics[wish]
 
 
 def together(waiting: "deque[Job]") -> list[Job]:
