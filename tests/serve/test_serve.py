@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import uvicorn
 from made import make_model
+from made_page import EVIL
 
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
@@ -244,18 +245,32 @@ def test_page_in_a_browser(address: str) -> None:
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
+        trouble: list[str] = []
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
         page.goto(address)
-        page.fill("#a", "\n".join(CAND))
-        page.fill("#b", "\n".join(REF))
+        page.fill(".system >> nth=0 >> textarea", "\n".join(CAND))
+        page.fill(".system >> nth=1 >> textarea", "\n".join(REF[:2]))
+        page.click("#add")
+        files = [{"name": name, "mimeType": "text/plain", "buffer": b"a\nb\nc\n"} for name in ("c.txt", EVIL)]
+        page.set_input_files(".system >> nth=2 >> input[type=file]", files)
+        page.locator(".system >> nth=3").wait_for()
         page.fill("#ref", "\n".join(REF) + "\n")
+        page.click("button[type=submit]")
+        page.locator("#status", has_text="B has 2 lines, others have 3").wait_for()
+        page.click(".system >> nth=1 >> .remove")
         page.click("button[type=submit]")
         page.locator("#status", has_text="needs lang").wait_for()
         page.fill("#lang", "en")
         page.click("button[type=submit]")
         page.locator("#status", has_text="3 of 3 segments").wait_for()
         assert page.locator("#scores tbody tr").count() == 3
+        assert page.locator("#scores th").all_inner_texts() == ["segment", "A", "c.txt", EVIL]
         page.click("#report")
-        page.frame_locator("#page").locator(".piece").first.wait_for()
+        report = page.frame_locator("#page")
+        report.locator(".piece").first.wait_for()
+        assert set(report.locator("#summary tbody th").all_inner_texts()) == {"A", "c.txt", EVIL}
+        assert trouble == []
         browser.close()
 
 
