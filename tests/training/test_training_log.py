@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.training.log import CsvLog, ProgressLine, duration
+from prism_mt.training.log import CsvLog, ProgressLine, Recorder, duration
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,29 @@ def test_progress_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     assert capsys.readouterr().err == expected
     line.update(503, 3.125, 1e-3, 6000, 0.51)
     assert "  300 tokens/s  1 h 22 min left" in capsys.readouterr().err
+
+
+def test_tensorboard_gets_every_figure(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    recorder = Recorder(tmp_path, after=0, tokens=0, tensorboard=True)
+    recorder.train(
+        {"step": 10, "epoch": 0.1, "loss": 4.5, "learning_rate": 1e-3, "gradient_norm": 2.0, "tokens": 99}
+    )
+    recorder.valid(10, {"all": (3.5, 70)})
+    recorder.translations(10, {"de-en": (12.5, 40.25, 8)})
+    recorder.close()
+    board = EventAccumulator(str(tmp_path / "tensorboard"))
+    board.Reload()
+    found = {tag: [(event.step, event.value) for event in board.Scalars(tag)] for tag in board.Tags()["scalars"]}
+    assert found.pop("train/tokens_per_second")[0][0] == 10
+    assert found == {
+        "train/loss": [(10, 4.5)],
+        "train/learning_rate": [(10, pytest.approx(1e-3))],
+        "train/gradient_norm": [(10, 2.0)],
+        "valid/all": [(10, 3.5)],
+        "bleu/de-en": [(10, 12.5)],
+        "chrf/de-en": [(10, 40.25)],
+    }
+    assert (tmp_path / "translations.csv").read_text() == "step,pair,bleu,chrf,segments\n10,de-en,12.5,40.25,8\n"

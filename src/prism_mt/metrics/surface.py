@@ -38,6 +38,10 @@ class SurfaceMetric:
             totals = [round(total) for total in totals]
         return float(self._corpus._compute_score_from_stats(totals).score)
 
+    def corpus_score(self, hypotheses: Sequence[str], references: Sequence[str]) -> float:
+        """The score of a short list of outputs with one reference each."""
+        return float(self._corpus.corpus_score(list(hypotheses), [list(references)]).score)
+
     def signature(self) -> str:
         """sacreBLEU's own signature behind our name, so that numbers can be compared with its."""
         self._corpus.num_refs = self._references or 1

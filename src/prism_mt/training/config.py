@@ -116,12 +116,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Validation:
-    """The loss on the validation part of the data."""
+    """What is measured on the validation part of the data."""
 
     every: int = 1000
     """Steps between validations; 0 never validates."""
     rows: int = 200
     """At most so many rows of each pair of languages, each in both directions."""
+    translations: int = 0
+    """Rows of each pair that are translated, for BLEU and chrF of each direction; 0 translates nothing."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ class TrainConfig:
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     dropout: float = 0.1
     label_smoothing: float = 0.1
+    embeddings: Literal["random", "cooccurrence"] = "random"
+    """What the piece vectors begin with; "cooccurrence" brings translations close together by counting them."""
     optimiser: Optimiser = Optimiser()
     schedule: Schedule = Schedule()
     batches: Batches = Batches()
@@ -204,10 +208,18 @@ def _problems(config: TrainConfig) -> list[str]:
     rules = [
         (config.kind == "translation" and shape.encoder_layers < 1, "a translation model needs encoder_layers"),
         (config.kind == "language-model" and shape.encoder_layers > 0, "a language model has no encoder_layers"),
+        (
+            config.embeddings == "cooccurrence" and (config.kind == "language-model" or not shape.tied_embeddings),
+            'embeddings = "cooccurrence" is for translation models with tied_embeddings',
+        ),
         (ending and not limits.steps, "a schedule that ends needs limits.steps"),
         (
             not any((limits.steps, limits.epochs, limits.minutes, limits.patience)),
             "without limits training never ends: set one of limits.steps, epochs, minutes, patience",
+        ),
+        (
+            config.kind == "language-model" and config.validation.translations > 0,
+            "a language model has no validation.translations",
         ),
         (limits.patience > 0 and config.validation.every < 1, "limits.patience needs validation.every"),
         (checkpoints.every < 1 and checkpoints.average > 1, "checkpoints.average needs checkpoints.every"),

@@ -12,6 +12,7 @@ from prism_mt.files import write_atomically
 
 TRAIN_COLUMNS = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "tokens_per_second")
 VALID_COLUMNS = ("step", "pair", "loss", "tokens")
+TRANSLATION_COLUMNS = ("step", "pair", "bleu", "chrf", "segments")
 
 
 class CsvLog:
@@ -49,6 +50,8 @@ class Recorder:
         self._tokens, self._time = tokens, time.monotonic()
         self._train = CsvLog(folder / "train.csv", TRAIN_COLUMNS, after)
         self._valid = CsvLog(folder / "valid.csv", VALID_COLUMNS, after)
+        self._translations: CsvLog | None = None
+        self._folder, self._after = folder, after
         self._board = _board(folder / "tensorboard", after) if tensorboard else None
 
     def train(self, row: Mapping[str, Any]) -> None:
@@ -68,6 +71,23 @@ class Recorder:
             self._valid.add({"step": step, "pair": pair, "loss": loss, "tokens": tokens})
             if self._board:
                 self._board.add_scalar(f"valid/{pair}", loss, step)
+
+    def translations(self, step: int, found: Mapping[str, tuple[float, float, int]]) -> None:
+        """BLEU and chrF of each direction, in a file that only runs that translate have."""
+        if self._translations is None:
+            self._translations = CsvLog(self._folder / "translations.csv", TRANSLATION_COLUMNS, self._after)
+        for pair, (bleu, chrf, segments) in found.items():
+            row = {
+                "step": step,
+                "pair": pair,
+                "bleu": round(bleu, 2),
+                "chrf": round(chrf, 2),
+                "segments": segments,
+            }
+            self._translations.add(row)
+            if self._board:
+                self._board.add_scalar(f"bleu/{pair}", bleu, step)
+                self._board.add_scalar(f"chrf/{pair}", chrf, step)
 
     def close(self) -> None:
         """Finish the files that are still open."""

@@ -15,17 +15,16 @@ import torch
 from torch import Tensor
 
 from prism_mt.config import load_toml
-from prism_mt.encoders.catalogue import open_piece_encoder
+from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.regression import MetricSpec, write_metric
 from prism_mt.metrics.regression_network import RegressionNetwork, pad
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.models.store import ModelDirectory
 from prism_mt.progress import counter
 from prism_mt.text.lines import open_lines
-
-_COLUMNS = ("ref", "hyp", "score")
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,9 @@ class MetricConfig:
     kind: Literal["bilstm", "bilstm-attention", "esim"] = "esim"
     encoder: str = "minilm"
     language: str = "en"
+    side: Literal["ref", "src"] = "ref"
+    """The column that outputs are compared with; sources need an encoder of both languages."""
+    source_language: str = ""
     model: str = DEFAULT_MODEL
     """The translation model, where the encoder is its own."""
     loss: Literal["mse", "ranking"] = "mse"
@@ -63,9 +65,9 @@ class MetricConfig:
 
 @dataclass(frozen=True)
 class Judged:
-    """One output with its reference and what people think of it."""
+    """One output with its reference or source, and what people think of it."""
 
-    reference: str
+    other: str
     hypothesis: str
     score: float
 
@@ -93,14 +95,15 @@ def load_config(path: Path) -> MetricConfig:
     )
 
 
-def read_judged(path: Path) -> Iterator[Judged]:
-    """Rows of a tab-separated file whose first line names its columns, among them ref, hyp and score."""
+def read_judged(path: Path, side: Literal["ref", "src"] = "ref") -> Iterator[Judged]:
+    """Rows of a tab-separated file whose first line names its columns, among them ref (or src), hyp and score."""
+    columns = (side, "hyp", "score")
     rows = csv.reader(open_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
     header = next(rows, [])
-    missing = [name for name in _COLUMNS if name not in header]
+    missing = [name for name in columns if name not in header]
     if missing:
-        raise PrismError(f"{path}, line 1 must name the columns {', '.join(_COLUMNS)}: there is no {missing[0]}")
-    reference, hypothesis, score = (header.index(name) for name in _COLUMNS)
+        raise PrismError(f"{path}, line 1 must name the columns {', '.join(columns)}: there is no {missing[0]}")
+    other, hypothesis, score = (header.index(name) for name in columns)
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise PrismError(f"{path}, line {number}: {len(row)} columns, expected {len(header)}")
@@ -110,7 +113,7 @@ def read_judged(path: Path) -> Iterator[Judged]:
             value = math.nan
         if not math.isfinite(value):
             raise PrismError(f"{path}, line {number}: the score {row[score]!r} is not a number")
-        yield Judged(row[reference], row[hypothesis], value)
+        yield Judged(row[other], row[hypothesis], value)
 
 
 def ranking_loss(scores: Tensor, human: Tensor, margin: float) -> Tensor:
@@ -123,26 +126,26 @@ def ranking_loss(scores: Tensor, human: Tensor, margin: float) -> Tensor:
 class MetricTrainer:
     """Trains until dev Pearson stops growing; goes on where a killed run stopped."""
 
-    def __init__(self, config: MetricConfig, fresh: bool = False) -> None:
+    def __init__(self, config: MetricConfig, fresh: bool = False, offline: bool = False) -> None:
         self.config = config
-        self.train = [row for path in config.train for row in read_judged(path)]
-        self.dev = [row for path in config.dev for row in read_judged(path)]
+        self.train = [row for path in config.train for row in read_judged(path, config.side)]
+        self.dev = [row for path in config.dev for row in read_judged(path, config.side)]
         if len(self.train) < 2 or len(self.dev) < 3:
             raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
-        encoder = open_piece_encoder(config.encoder, config.language, lambda: open_model(config.model))
-        self.encoder = StoredEncoder(encoder, "all")
+        self.encoder, self.of_others = self._open_encoders(offline)
         self.spec = MetricSpec(
             config.kind,
             config.encoder,
-            encoder.digest,
+            self.encoder.digest,
             config.language,
-            encoder.layers,
-            encoder.width,
+            self.encoder.layers,
+            self.encoder.width,
             config.hidden,
             config.pieces,
+            config.side,
         )
         torch.manual_seed(config.seed)
-        self.network = RegressionNetwork(config.kind, encoder.layers, encoder.width, config.hidden)
+        self.network = RegressionNetwork(config.kind, self.spec.layers, self.spec.width, config.hidden)
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
         # A plateau is an epoch without a better result.
         self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimiser, "max", factor=0.5, patience=0)
@@ -150,6 +153,20 @@ class MetricTrainer:
         self._state = config.output / "state.pt"
         if not fresh and self._state.exists():
             self._resume()
+
+    def _open_encoders(self, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
+        """Of outputs, and of references or sources."""
+        config = self.config
+
+        def model() -> ModelDirectory:
+            return open_model(config.model, offline)
+
+        if config.side == "ref":
+            encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline), "all")
+            return encoder, encoder
+        codes = config.language, config.source_language
+        one, other = open_both_encoders(config.encoder, *codes, model, offline)
+        return StoredEncoder(one, "all"), StoredEncoder(other, "all")
 
     def run(self) -> Progress:
         """Train, and keep the best network as a metric directory."""
@@ -162,9 +179,11 @@ class MetricTrainer:
         return self.progress
 
     def _prepare(self) -> None:
-        texts = list(dict.fromkeys(t for row in (*self.train, *self.dev) for t in (row.reference, row.hypothesis)))
-        with counter("encoding", len(texts)) as advance:
-            self.encoder.prepare(texts, advance)
+        rows = (*self.train, *self.dev)
+        texts = [list(dict.fromkeys(found)) for found in ([r.hypothesis for r in rows], [r.other for r in rows])]
+        with counter("encoding", sum(map(len, texts))) as advance:
+            self.encoder.prepare(texts[0], advance)
+            self.of_others.prepare(texts[1], advance)
 
     def _epoch(self) -> float:
         """One pass in an order that depends on seed and epoch alone, so that a resumed run is the same run."""
@@ -192,10 +211,9 @@ class MetricTrainer:
         return torch.nn.functional.mse_loss(scores, human)
 
     def _scores(self, batch: Sequence[Judged]) -> Tensor:
-        vectors = self.encoder.encode([text for row in batch for text in (row.hypothesis, row.reference)])
-        hypotheses, t_mask = pad(vectors[0::2], self.config.pieces)
-        references, r_mask = pad(vectors[1::2], self.config.pieces)
-        scores: Tensor = self.network(hypotheses, references, t_mask, r_mask)
+        hypotheses, t_mask = pad(self.encoder.encode([row.hypothesis for row in batch]), self.config.pieces)
+        others, o_mask = pad(self.of_others.encode([row.other for row in batch]), self.config.pieces)
+        scores: Tensor = self.network(hypotheses, others, t_mask, o_mask)
         return scores
 
     def _evaluate(self) -> float:

@@ -16,10 +16,10 @@ from torch.nn.parallel import DistributedDataParallel
 from prism_mt.errors import PrismError
 from prism_mt.models.language_model import LanguageModel
 from prism_mt.models.network import Transformer
-from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.batches import Collator
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.config import TrainConfig
+from prism_mt.training.cooccurrence import cooccurrence_vectors
 from prism_mt.training.distributed import World, distribute
 from prism_mt.training.log import ProgressLine, Recorder, say
 from prism_mt.training.objectives import Objective
@@ -27,6 +27,7 @@ from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.shards import ShardDataset, read_vocabulary
 from prism_mt.training.stream import ExampleStream, Plan, Position
+from prism_mt.training.translations import translation_quality
 from prism_mt.training.validation import ALL, validate, validation_plans
 
 
@@ -59,15 +60,16 @@ class Trainer:
         share = 1.0 if language_model else config.denoising.share
         self.stream = ExampleStream(data, config.batches, share, config.seed)
         self.collate = Collator(data, vocabulary, config.denoising, with_source=not language_model)
-        self._prepare_validation(vocabulary)
-        self.objective = self._objective(data.meta.vocabulary)
+        self.vocabulary = vocabulary
+        self._prepare_validation()
+        kept = config.checkpoints
+        self.checkpoints = CheckpointFolder(config.output / "checkpoints", kept.average, kept.every)
+        self.objective = self._objective(data, begins=not (resume and self.checkpoints.steps()))
         self.module: nn.Module = self.objective
         if world.size > 1:
             self.module = distribute(self.objective)
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "float16")
-        kept = config.checkpoints
-        self.checkpoints = CheckpointFolder(config.output / "checkpoints", kept.average, kept.every)
         self.progress = Progress()
         self.out_of_time = False
         """Whether the minutes, and not a signal, stopped the run."""
@@ -78,23 +80,30 @@ class Trainer:
         elif world.first:
             self.checkpoints.clear()
 
-    def _objective(self, vocabulary: int) -> Objective:
+    def _objective(self, data: ShardDataset, begins: bool) -> Objective:
         config = self.config
         torch.manual_seed(config.seed)
         kind = Transformer if config.kind == "translation" else LanguageModel
-        model = kind(config.architecture.architecture(vocabulary), config.dropout)
+        model = kind(config.architecture.architecture(data.meta.vocabulary), config.dropout)
+        # Other processes get the first one's weights.
+        if begins and self.world.first and isinstance(model, Transformer) and config.embeddings == "cooccurrence":
+            say("counting which pieces translate each other")
+            with torch.no_grad():
+                table = model.source_embedding
+                table.copy_(cooccurrence_vectors(data, table, config.seed))
         return Objective(model, config.label_smoothing).to(self.world.device)
 
-    def _prepare_validation(self, vocabulary: Vocabulary) -> None:
+    def _prepare_validation(self) -> None:
         config = self.config
         self.validation: list[tuple[str, Plan]] = []
         if not config.validation.every:
             return
         held_out = ShardDataset(config.data, "valid")
-        self.validation = validation_plans(held_out, config)
+        self.validation = validation_plans(held_out, config, config.validation.rows)
+        self.translations = validation_plans(held_out, config, config.validation.translations)
         if not self.validation:
             raise PrismError(f"{config.data} has no validation part: prepare one or set validation.every = 0")
-        self.collate_validation = Collator(held_out, vocabulary, config.denoising, self.collate.with_source)
+        self.collate_validation = Collator(held_out, self.vocabulary, config.denoising, self.collate.with_source)
 
     def run(self) -> bool:
         """Train to the end; False when a signal or the minutes stopped it before."""
@@ -228,11 +237,20 @@ class Trainer:
         loss = losses[ALL][0]
         better = loss < progress.best
         progress.best, progress.worse = (loss, 0) if better else (progress.best, progress.worse + 1)
+        if self.translations:
+            self._translate(recorder)
         if recorder:
             recorder.valid(progress.step, losses)
             say(f"step {progress.step:,}  validation loss {loss:.4f}{'  (best so far)' if better else ''}")
             if better:
                 self.checkpoints.save_best(self.objective.model.state_dict())
+
+    def _translate(self, recorder: Recorder | None) -> None:
+        model, plans = self.objective.model, self.translations
+        assert isinstance(model, Transformer)
+        found = translation_quality(model, plans, self.collate_validation, self.vocabulary, self.world)
+        if recorder:
+            recorder.translations(self.progress.step, found)
 
     def save(self) -> None:
         """Write a checkpoint of this moment."""

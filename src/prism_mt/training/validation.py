@@ -19,14 +19,14 @@ Losses = dict[str, tuple[float, int]]
 """Mean negative log-likelihood per token and number of tokens, by direction and under `all`."""
 
 
-def validation_plans(data: ShardDataset, config: TrainConfig) -> list[tuple[str, Plan]]:
-    """Batches of the first rows of each pair of languages, in both directions and without mistakes."""
+def validation_plans(data: ShardDataset, config: TrainConfig, count: int) -> list[tuple[str, Plan]]:
+    """Batches of the first `count` rows of each pair of languages, in both directions and without mistakes."""
     translation = config.kind == "translation"
     plans: list[tuple[str, Plan]] = []
     for group in group_rows(data, config.batches.max_length):
         if group.single and translation:
             continue
-        rows = group.rows[: config.validation.rows]
+        rows = group.rows[:count]
         for reverse in (False,) if group.single else (False, True):
             first, _, second = group.pair.partition("-")
             source, target = (second, first) if reverse else (first, second or first)
