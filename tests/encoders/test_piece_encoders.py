@@ -1,5 +1,7 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,10 +9,13 @@ from made import SENTENCES, make_model
 from tiny_bert import make_bert
 
 from prism_mt.encoders.base import PieceVectors, batches_by_length
-from prism_mt.encoders.catalogue import open_piece_encoder, open_sentence_encoder
+from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder, open_sentence_encoder
+from prism_mt.encoders.languages import card_languages
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.errors import PrismError
+from prism_mt.models.spec import Symbol
 from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.text.subwords import Vocabulary
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 TEXTS = ["the dog barks loudly", "a cat", "", "the black cat sleeps the black dog barks"]
@@ -73,6 +78,87 @@ def test_translation_encoder_refuses_a_language_that_its_model_lacks(tmp_path: P
         open_piece_encoder("model", "kk", lambda: directory)
 
 
+@pytest.mark.parametrize(
+    ("source", "inputs", "names"),
+    [
+        (("pieces", "eos"), ([9, 2], [9, 2]), ("made", "made")),
+        (("source-tag", "pieces", "eos"), (["en", 9, 2], ["de", 9, 2]), ("made-en", "made-de")),
+        (("target-tag", "pieces", "eos"), (["en", 9, 2], ["en", 9, 2]), ("made-to-en", "made-to-en")),
+    ],
+)
+def test_sources_are_encoded_as_if_to_be_translated(
+    source: tuple[Symbol, ...],
+    inputs: tuple[list[str | int], ...],
+    names: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = make_model()
+    spec = replace(made.spec, conventions=replace(made.spec.conventions, source=source))
+    directory = write_model(replace(made, spec=spec), tmp_path / "model")
+    encoders = open_both_encoders("model", "en", "de", lambda: directory)
+    monkeypatch.setattr(Vocabulary, "encode", lambda *_: [9])
+    seen: list[tuple[int, ...]] = []
+
+    def forward(batch: list[tuple[int, ...]]) -> Any:
+        seen.extend(batch)
+        return torch.zeros(1, 3, 3, 32)
+
+    for encoder, wanted, name in zip(encoders, inputs, names, strict=True):
+        monkeypatch.setattr(encoder, "_forward", forward)
+        encoder.encode(["text"])
+        assert list(seen[-1]) == [spec.languages[one] if isinstance(one, str) else one for one in wanted]
+        assert encoder.name == name
+    if "source-tag" in source:
+        with pytest.raises(PrismError, match="made needs the language of the source: give --src-lang"):
+            open_both_encoders("model", "en", "", lambda: directory)
+
+
+@pytest.mark.parametrize(
+    ("card", "languages"),
+    [
+        ("---\nlanguage: en\nlicense: mit\n---\n# BERT", {"en"}),
+        ("---\nlanguage:\n- no\n- deu\n- xx-unknown\n---\n", {"no", "de", "xx-unknown"}),
+        ("---\nlanguage: [multilingual, en]\n---\n", None),
+        ("---\nlicense: mit\n---\n", None),
+        ("---\nlanguage: [en\n---\n", None),
+        ("# BERT\n---\nlanguage: en\n---\n", None),
+        (None, None),
+    ],
+)
+def test_languages_of_a_model_card(card: str | None, languages: set[str] | None, tmp_path: Path) -> None:
+    if card is not None:
+        (tmp_path / "README.md").write_text(card, "utf-8")
+    assert card_languages(tmp_path) == languages
+
+
+def test_encoders_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="needs the extra hf")
+    make_bert(tmp_path / "snapshot")
+    calls: list[tuple[str, bool]] = []
+
+    def snapshot(name: str, allow_patterns: list[str], local_files_only: bool) -> str:
+        calls.append((name, local_files_only))
+        assert {"tokenizer.json", "config.json", "model.safetensors", "*_Pooling/*"} <= set(allow_patterns)
+        return str(tmp_path / "snapshot")
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    fetched = open_piece_encoder("hf:org/bert", "en", no_model)
+    local = open_piece_encoder(str(tmp_path / "snapshot"), "en", no_model, offline=True)
+    assert (fetched.name, local.name) == ("org/bert", "snapshot")
+    assert fetched.digest == local.digest
+    assert StoredEncoder(fetched).encode(["the dog"])[0].shape == (1, 2, 8)
+    with pytest.raises(PrismError, match="no sentence encoder 'hf:org/bert'"):
+        open_sentence_encoder("hf:org/bert", offline=True)
+    assert calls == [("org/bert", False), ("org/bert", True)]
+
+
+def test_a_hub_that_must_not_be_asked() -> None:
+    pytest.importorskip("huggingface_hub", reason="needs the extra hf")
+    with pytest.raises(PrismError, match="hf:nobody/nothing is not on this machine and --offline forbids"):
+        open_piece_encoder("hf:nobody/nothing", "en", no_model, offline=True)
+
+
 class CountingEncoder:
     name, digest, layers, width = "counting", "f" * 64, 2, 3
 
@@ -119,7 +205,7 @@ def test_the_last_layer_is_kept_by_itself() -> None:
 
 @pytest.mark.parametrize(
     ("name", "language", "message"),
-    [("minilm", "de", "knows English only"), ("nowhere", "en", "no encoder 'nowhere'")],
+    [("minilm", "de", "minilm does not know de; it knows en"), ("nowhere", "en", "no encoder 'nowhere'")],
 )
 def test_unknown_encoders(name: str, language: str, message: str) -> None:
     with pytest.raises(PrismError, match=message):

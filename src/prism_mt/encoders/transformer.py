@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt.encoders.languages import card_languages
 from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.errors import MissingExtra, PrismError
 
@@ -16,13 +17,12 @@ _POOLINGS = ("mean_tokens", "cls_token", "max_tokens")
 class SentenceTransformer:
     """A Transformer, a pooling of its last layer, and any dense layers behind it."""
 
-    languages: frozenset[str] | None = None
-
     def __init__(self, folder: Path) -> None:
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:
             raise MissingExtra("the encoder sentence-transformers", "hf") from None
+        self.languages = card_languages(folder)
         try:
             modules = json.loads((folder / "modules.json").read_text("utf-8"))
             kinds = [(module["type"].rsplit(".", 1)[-1], folder / module["path"]) for module in modules]

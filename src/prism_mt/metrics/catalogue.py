@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from prism_mt.encoders.catalogue import MODEL, open_piece_encoder, open_sentence_encoder
+from prism_mt.encoders.catalogue import MODEL, open_both_encoders, open_piece_encoder, open_sentence_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.engines.base import Engine
+from prism_mt.engines.batching import CLUSTER_WINDOW, WINDOW
 from prism_mt.engines.factory import EngineOptions, open_engine
 from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.generate.generator import Generator
@@ -81,7 +82,8 @@ def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setti
         model = setting.model
         language = model.language(setting.language)
         source = model.language(setting.source_language) if setting.source_language else None
-        return kind(side, model.directory, model.engine, language, source, setting.prism, model.options.budget)
+        batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, WINDOW)
+        return kind(side, model.directory, model.engine, language, source, setting.prism, *batching)
 
     return make
 
@@ -96,10 +98,16 @@ def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
     return paraphrased.paraphrased(name, metric, setting.language, setting.paraphrases, make)
 
 
-def _match(name: str, value: Value) -> Callable[[Setting], Metric]:
+def _match(name: str, value: Value, side: Side = "ref") -> Callable[[Setting], Metric]:
     def make(setting: Setting) -> Metric:
-        encoder = open_piece_encoder(setting.encoder or MODEL, setting.language, lambda: setting.model.directory)
-        return MatchMetric(name, StoredEncoder(encoder), value, setting.prism.references)
+        encoder, references = setting.encoder or MODEL, setting.prism.references
+        codes = setting.language, setting.source_language or ""
+        model, offline = (lambda: setting.model.directory), setting.model.offline
+        if side == "ref":
+            ours = open_piece_encoder(encoder, codes[0], model, offline)
+            return MatchMetric(name, StoredEncoder(ours), value, references)
+        ours, of_sources = open_both_encoders(encoder, *codes, model, offline)
+        return MatchMetric(name, StoredEncoder(ours), value, references, StoredEncoder(of_sources))
 
     return make
 
@@ -107,9 +115,9 @@ def _match(name: str, value: Value) -> Callable[[Setting], Metric]:
 def _sentence(name: str, side: Side) -> Callable[[Setting], Metric]:
     def make(setting: Setting) -> Metric:
         encoder = setting.encoder or "use"
-        codes = [setting.language, *([setting.source_language or ""] if side == "src" else [])]
-        known = [code for code in codes if code]
-        return SentenceMetric(name, side, open_sentence_encoder(encoder), encoder, known, setting.prism.references)
+        opened = open_sentence_encoder(encoder, setting.model.offline)
+        codes = setting.language, setting.source_language or ""
+        return SentenceMetric(name, side, opened, encoder, *codes, setting.prism.references)
 
     return make
 
@@ -152,6 +160,16 @@ METRICS: dict[str, Entry] = {
     "bertr": Entry("mean best cosine of the reference's pieces", _REF, _match("bertr", "recall")),
     "bertscore": Entry("F1 of best cosines, without idf", _REF, _match("bertscore", "f1")),
     "bertscore-p": Entry("mean best cosine of the output's pieces", _REF, _match("bertscore-p", "precision")),
+    "bertr-src": Entry(
+        "mean best cosine of the source's pieces (multilingual encoder)",
+        _SRC,
+        _match("bertr-src", "recall", "src"),
+    ),
+    "bertscore-src": Entry(
+        "F1 of best cosines of output and source (multilingual encoder)",
+        _SRC,
+        _match("bertscore-src", "f1", "src"),
+    ),
     "laser": Entry("cosine of sentence vectors of output and reference", _REF, _sentence("laser", "ref")),
     "laser-src": Entry("cosine of sentence vectors of output and source", _SRC, _sentence("laser-src", "src")),
     "lm": Entry("mean log-probability of the output under a language model", frozenset(), _fluency),
@@ -164,8 +182,9 @@ def make_metric(name: str, setting: Setting) -> Metric:
 
 
 def entry(name: str) -> Entry:
-    """The line for a name of the catalogue, the folder of a trained metric, `par:` and such a folder, or a combination.
+    """The line for a name of the catalogue, the folder of a trained metric, or a combination.
 
+    `par:` before such a folder adds paraphrases to the references, `src:` puts the source in their place.
     An error lists all names.
     """
     if terms := parse_terms(name):
@@ -177,22 +196,40 @@ def entry(name: str) -> Entry:
         )
     if name in METRICS:
         return METRICS[name]
-    folder = Path(name.removeprefix("par:"))
+    way, folder = _trained_name(name)
     if not regression.is_metric_directory(folder):
         raise PrismError(
             f"no metric {name!r}; there are {', '.join(METRICS)}, or give the folder of a trained one"
         )
-    if name.startswith("par:"):
+    side: Side = "src" if way == "src" else regression.read_spec(folder).side
+    if way == "par":
+        if side == "src":
+            raise PrismError(f"{folder} compares with sources: there are no references to paraphrase")
         return Entry(
             "trained metric, paraphrases among the references", _REF, lambda s: _paraphrased_trained(folder, s)
         )
-    return Entry("trained metric", _REF, lambda s: _trained(folder, s))
+    needs = _SRC if side == "src" else _REF
+    return Entry("trained metric", needs, lambda s: _trained(folder, side, s))
 
 
-def _trained(folder: Path, setting: Setting) -> regression.RegressionMetric:
-    return regression.open_metric(folder, lambda: setting.model.directory, setting.prism.references)
+def _trained_name(name: str) -> tuple[str, Path]:
+    """`par:FOLDER`, `src:FOLDER` or just FOLDER."""
+    way, separator, folder = name.partition(":")
+    return (way, Path(folder)) if separator and way in ("par", "src") else ("", Path(name))
+
+
+def _trained(folder: Path, side: Side, setting: Setting) -> regression.RegressionMetric:
+    use = regression.Use(
+        side,
+        setting.language,
+        setting.source_language or "",
+        lambda: setting.model.directory,
+        setting.prism.references,
+        setting.model.offline,
+    )
+    return regression.open_metric(folder, use)
 
 
 def _paraphrased_trained(folder: Path, setting: Setting) -> Metric:
-    metric = _trained(folder, setting)
+    metric = _trained(folder, "ref", setting)
     return _paraphrased(f"par{metric.name}", metric, setting)

@@ -37,21 +37,36 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 class MatchMetric(AveragedMetric):
     """One of the three values, from the encoder's top layer, without special tokens and without idf."""
 
-    def __init__(self, name: str, encoder: PieceEncoder, value: Value, references: Reduction = "mean") -> None:
-        super().__init__(name, "ref", references)
+    def __init__(
+        self,
+        name: str,
+        encoder: PieceEncoder,
+        value: Value,
+        references: Reduction = "mean",
+        of_sources: PieceEncoder | None = None,
+    ) -> None:
+        """With an encoder of sources, outputs are compared with them instead of references."""
+        super().__init__(name, "src" if of_sources else "ref", references)
         self._encoder = encoder
+        self._other = of_sources or encoder
         self._value = value
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """All texts of the chunk are encoded together."""
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        vectors = dict(zip(texts, (found[-1] for found in self._encoder.encode(texts)), strict=True))
-        return [float(getattr(match(vectors[one], vectors[other]), self._value)) for one, other in pairs]
+        """All texts of a side of the chunk are encoded together."""
+        ours = _top_layer(self._encoder, [pair[0] for pair in pairs])
+        others = _top_layer(self._other, [pair[1] for pair in pairs])
+        return [float(getattr(match(ours[one], others[other]), self._value)) for one, other in pairs]
 
     def signature(self) -> str:
         """Which value of which encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
-        return sign(self.name, value=self._value, encoder=encoder, layer="last", idf="no", refs=self.references)
+        refs = self.references if "ref" in self.needs else None
+        return sign(self.name, value=self._value, encoder=encoder, layer="last", idf="no", refs=refs)
+
+
+def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    different = list(dict.fromkeys(texts))
+    return dict(zip(different, (found[-1] for found in encoder.encode(different)), strict=True))
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 from prism_mt.config import from_table
 from prism_mt.encoders.base import PieceEncoder
-from prism_mt.encoders.catalogue import open_piece_encoder
+from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.averaged import AveragedMetric, Reduction
-from prism_mt.metrics.base import sign
+from prism_mt.metrics.base import Side, sign
 from prism_mt.models.store import ModelDirectory
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class MetricSpec:
     hidden: int
     pieces: int
     """Longer texts are cut off here, as they were in training."""
+    side: Side = "ref"
+    """What outputs were compared with in training."""
     digest: str = ""
     """Of the weights."""
 
@@ -101,15 +103,24 @@ class RegressionMetric(AveragedMetric):
     """A trained network over the vectors of an encoder."""
 
     def __init__(
-        self, spec: MetricSpec, network: "RegressionNetwork", encoder: PieceEncoder, references: Reduction = "mean"
+        self,
+        spec: MetricSpec,
+        network: "RegressionNetwork",
+        encoder: PieceEncoder,
+        references: Reduction = "mean",
+        of_sources: PieceEncoder | None = None,
     ) -> None:
-        super().__init__(spec.kind, "ref", references)
+        """With an encoder of sources, outputs are compared with them instead of references."""
+        super().__init__(
+            f"{spec.kind}-src" if of_sources else spec.kind, "src" if of_sources else "ref", references
+        )
         self._spec = spec
         self._network = network
         self._encoder = encoder
+        self._other = of_sources or encoder
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The network's score of each (output, reference)."""
+        """The network's score of each (output, other text)."""
         import torch
 
         from prism_mt.metrics.regression_network import pad
@@ -117,10 +128,10 @@ class RegressionMetric(AveragedMetric):
         scores: list[float] = []
         with torch.inference_mode():
             for start in range(0, len(pairs), _BATCH):
-                vectors = self._encoder.encode([text for pair in pairs[start : start + _BATCH] for text in pair])
-                hypotheses, t_mask = pad(vectors[0::2], self._spec.pieces)
-                references, r_mask = pad(vectors[1::2], self._spec.pieces)
-                scores.extend(self._network(hypotheses, references, t_mask, r_mask).tolist())
+                ours, theirs = zip(*pairs[start : start + _BATCH], strict=True)
+                hypotheses, t_mask = pad(self._encoder.encode(ours), self._spec.pieces)
+                others, o_mask = pad(self._other.encode(theirs), self._spec.pieces)
+                scores.extend(self._network(hypotheses, others, t_mask, o_mask).tolist())
         return scores
 
     def signature(self) -> str:
@@ -130,20 +141,39 @@ class RegressionMetric(AveragedMetric):
             weights=self._spec.digest[:12],
             encoder=f"{self._encoder.name}@{self._encoder.digest[:12]}",
             pieces=self._spec.pieces,
-            refs=self.references,
+            trained=None if self._spec.side in self.needs else self._spec.side,
+            refs=self.references if "ref" in self.needs else None,
         )
 
 
-def open_metric(
-    folder: Path, model: Callable[[], ModelDirectory], references: Reduction = "mean"
-) -> RegressionMetric:
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """How a trained metric is used."""
+
+    side: Side
+    language: str
+    source_language: str
+    model: Callable[[], ModelDirectory]
+    references: Reduction = "mean"
+    offline: bool = False
+
+
+def open_metric(folder: Path, use: Use) -> RegressionMetric:
     """The metric in a directory; its encoder must be the one it was trained with."""
     spec = read_spec(folder)
     network = read_network(folder, spec)
-    encoder = open_piece_encoder(spec.encoder, spec.language, model)
+    of_sources: PieceEncoder | None = None
+    language = use.language or spec.language
+    if use.side == "src":
+        encoder, of_sources = open_both_encoders(
+            spec.encoder, language, use.source_language, use.model, use.offline
+        )
+        of_sources = StoredEncoder(of_sources, "all")
+    else:
+        encoder = open_piece_encoder(spec.encoder, language, use.model, use.offline)
     if encoder.digest != spec.encoder_digest:
         raise PrismError(
             f"the metric {folder} was trained with another encoder {spec.encoder} "
             f"(digest {spec.encoder_digest[:12]}, here {encoder.digest[:12]}): train it again"
         )
-    return RegressionMetric(spec, network, StoredEncoder(encoder, "all"), references)
+    return RegressionMetric(spec, network, StoredEncoder(encoder, "all"), use.references, of_sources)

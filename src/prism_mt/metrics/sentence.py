@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from prism_mt.encoders.languages import check_languages, check_source
 from prism_mt.encoders.sentence import SentenceEncoder
-from prism_mt.errors import PrismError
 from prism_mt.metrics.averaged import AveragedMetric, Reduction
 from prism_mt.metrics.base import Side, sign
 
@@ -17,16 +17,16 @@ class SentenceMetric(AveragedMetric):
         side: Side,
         encoder: SentenceEncoder,
         encoder_name: str,
-        languages: Sequence[str],
+        language: str,
+        source_language: str = "",
         references: Reduction = "mean",
     ) -> None:
         super().__init__(name, side, references)
-        unknown = [code for code in languages if encoder.languages is not None and code not in encoder.languages]
-        if unknown:
-            known = ", ".join(sorted(encoder.languages or ()))
-            raise PrismError(f"the encoder {encoder_name} does not know {unknown[0]}; it knows {known}")
+        check_languages(encoder_name, encoder.languages, (language,))
+        if side == "src":
+            check_source(encoder_name, encoder.languages, source_language)
         self._encoder = encoder
-        self._encoder_name = encoder_name
+        self._encoder_name = encoder_name.removeprefix("hf:")
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Vectors have length 1, so that products are cosines."""

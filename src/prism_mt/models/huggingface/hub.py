@@ -1,5 +1,6 @@
 """Models of the Hugging Face hub: fetched once into the hub's own cache, only the files that are read."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from prism_mt.errors import MissingExtra, PrismError
@@ -15,16 +16,34 @@ _FILES = [
     "source.spm",
     "target.spm",
 ]
+ENCODER_FILES = [
+    "README.md",
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.txt",
+    "vocab.json",
+    "merges.txt",
+    "sentencepiece.bpe.model",
+    "spiece.model",
+    "modules.json",
+    "sentence_bert_config.json",
+    "*_Pooling/*",
+    "*_Dense/*",
+]
+"""What encoders have besides weights; the last four belong to sentence-transformers."""
 _SAFETENSORS = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
 _PICKLES = ["pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json"]
 
 
-def fetch(name: str, offline: bool = False) -> Path:
+def fetch(name: str, offline: bool = False, files: Sequence[str] = _FILES) -> Path:
     """The local folder of the hub's model `ORG/NAME`; with `offline`, only if it has been fetched before."""
-    folder = _snapshot(name, [*_FILES, *_SAFETENSORS], offline)
+    folder = _snapshot(name, [*files, *_SAFETENSORS], offline)
     # Many repositories have the same weights in both forms: the pickle is fetched only where it is the only one.
     if not any(folder.glob("model*.safetensors*")):
-        folder = _snapshot(name, [*_FILES, *_PICKLES], offline)
+        folder = _snapshot(name, [*files, *_PICKLES], offline)
     return folder
 
 

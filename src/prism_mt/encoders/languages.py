@@ -1,0 +1,49 @@
+"""Which languages an encoder knows, where its folder says so."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from prism_mt.errors import PrismError
+from prism_mt.text.languages import language
+
+
+def card_languages(folder: Path) -> frozenset[str] | None:
+    """The languages that the model card (README.md) names; None where it names none or says `multilingual`."""
+    import yaml  # type: ignore[import-untyped]
+
+    path = folder / "README.md"
+    parts = path.read_text("utf-8", errors="replace").split("---\n", 2) if path.is_file() else []
+    if len(parts) < 3 or parts[0].strip():
+        return None
+    try:
+        # The loader that keeps `no`, which is Norwegian, a string.
+        head = yaml.load(parts[1], Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        return None
+    found = head.get("language") if isinstance(head, dict) else None
+    codes = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    known = {_code(code) for code in codes if isinstance(code, str)}
+    return None if not known or "multilingual" in known else frozenset(known)
+
+
+def check_languages(encoder: str, known: frozenset[str] | None, wanted: Iterable[str]) -> None:
+    """Stop at a language that the encoder does not know; empty names are of unknown languages."""
+    for name in wanted:
+        if name and known is not None and _code(name) not in known:
+            raise PrismError(f"the encoder {encoder} does not know {name}; it knows {', '.join(sorted(known))}")
+
+
+def check_source(encoder: str, known: frozenset[str] | None, source_language: str) -> None:
+    """A source is compared with an output by an encoder that knows the languages of both."""
+    if known is not None and len(known) == 1 and not source_language:
+        raise PrismError(
+            f"the encoder {encoder} knows {', '.join(known)} only: to compare with sources choose a multilingual one"
+        )
+    check_languages(encoder, known, (source_language,))
+
+
+def _code(name: str) -> str:
+    try:
+        return language(name).code
+    except PrismError:
+        return name
