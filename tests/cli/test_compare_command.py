@@ -46,6 +46,16 @@ def tables(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, An
     return loaded
 
 
+def test_metrics_over_vectors(capsys: Any) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    from tiny_bert import make_bert
+
+    make_bert(Path("bert"))
+    found = tables(capsys, *BASE, "--src", "src.txt", "--metric", "bertr", "bertr-src", "--encoder", "bert")
+    assert (found[0]["rows"][0]["system"], found[0]["rows"][0]["bertr"]) == ("C", pytest.approx(1.0))
+    assert found[1]["rows"][0]["bertr-src"] < 1.0
+
+
 def test_surface_metrics_need_neither_model_nor_language(capsys: Any) -> None:
     found = tables(capsys, *BASE, "--metric", "bleu", "chrf")
     assert [table["caption"] for table in found] == [
@@ -104,6 +114,26 @@ def test_scores_of_another_tool_alone(capsys: Any) -> None:
     assert [(row["system"], row["comet"]) for row in ranking["rows"]] == [("C", 4.5), ("B", 3.5), ("A", 2.5)]
     [turned, _] = tables(capsys, *BASE, "--scores", "comet.tsv", "--lower-is-better", "comet")
     assert [row["system"] for row in turned["rows"]] == ["A", "B", "C"]
+
+
+def test_scores_of_mt_metrics_eval(capsys: Any) -> None:
+    rows = [f"{name}\t{i + value}" for value, name in enumerate("ABC") for i in range(4)]
+    Path("COMET-refA.seg.score").write_text("\n".join(rows) + "\n")
+    words = ("--scores", "COMET-refA.seg.score", "--metric", "chrf", "--lang", "en", "--src-lang", "de")
+    found = tables(capsys, *BASE, *words)
+    [comet] = [table for table in found if table["caption"].startswith("3 systems by COMET")]
+    assert [(row["system"], row["95 % from"] <= row["to"]) for row in comet["rows"]] == [
+        (name, True) for name in "CBA"
+    ]
+    assert found[-1]["caption"] == "Agreement between metrics"
+
+
+def test_several_references(capsys: Any) -> None:
+    one = tables(capsys, *BASE, "--metric", "chrf")[0]
+    two = tables(capsys, *BASE, "A.txt", "--metric", "chrf")[0]
+    before, after = ({row["system"]: row["chrf"] for row in table["rows"]} for table in (one, two))
+    assert before["A"] < 100.0 == after["A"] == after["C"]  # both are references now
+    assert "nrefs:2" in two["notes"][0]
 
 
 @pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
