@@ -13,6 +13,8 @@ from prism_mt.text.lines import lines_of
 
 EVIL = """</script><script>alert('1')</script><img src=x onerror="alert(2)">"""
 
+ERRORS = f"errors {EVIL}"
+
 
 def make_page(
     systems: Sequence[str] = ("A", "B"), count: int = 6, command: str = "", parts: Sequence[Buckets] = ()
@@ -23,7 +25,8 @@ def make_page(
         [falling if place == 0 else falling[::-1] * (1 + 0.1 * place) for place in range(len(systems))]
     )
     lines = [
-        lines_of([f"output {i} of {place}" for i in range(count)], name) for place, name in enumerate(systems)
+        lines_of([f"output {i} of {place} {EVIL}" for i in range(count)], name)
+        for place, name in enumerate(systems)
     ]
     references = lines_of([f"reference {i} {EVIL}" for i in range(count)], "ref")
     text = ParallelText(tuple(zip(systems, lines, strict=True)), (references,), references)
@@ -32,15 +35,15 @@ def make_page(
         for _ in range(count)
     ]
     options = Significance(draws=40)
-    comparisons = [compare(_measured(name, tuple(systems), rows * sign), options) for name, sign in _METRICS]
+    errors = -rows
+    errors[0, 1] = 2 * count  # the one output of which the metrics think differently
+    measured = [_measured("prism-ref", tuple(systems), rows), _measured(ERRORS, tuple(systems), errors)]
+    comparisons = [compare(one, options) for one in measured]
     return Page(text, comparisons, options, 0, parts, {"prism-ref": traces}, None, command)
-
-
-_METRICS = (("prism-ref", 1.0), ("errors", -1.0))
 
 
 def _measured(
     name: str, systems: tuple[str, ...], rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 ) -> Measured:
     statistics = [np.stack([row, np.ones(len(row))], axis=1) for row in rows]
-    return Measured(name, f"{name}|made", systems, rows, statistics, lambda t: t[0] / t[1], name == "errors")
+    return Measured(name, f"{name}|made", systems, rows, statistics, lambda t: t[0] / t[1], name == ERRORS)

@@ -3,8 +3,11 @@
 import base64
 import gzip
 import hashlib
+import itertools
 import json
+import random
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,8 +15,12 @@ import pytest
 from made_page import EVIL, make_page
 
 from prism_mt.comparison.buckets import by_name
+from prism_mt.metrics.base import TokenTrace
+from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.report import svg
 from prism_mt.report.flags import EMPTY, FOREIGN, REPEATED, flag
-from prism_mt.report.page import render_page
+from prism_mt.report.page import Traces, render_page
+from prism_mt.text.lines import lines_of
 
 
 class Elements(HTMLParser):
@@ -65,7 +72,7 @@ def test_only_our_script_may_run_and_nothing_may_be_loaded() -> None:
 def test_data_of_the_segments() -> None:
     data = data_of(render_page(make_page(systems=["A", EVIL])))
     assert data["systems"] == ["A", EVIL]
-    assert data["outputs"][1][2] == "output 2 of 1"
+    assert data["outputs"][1][2] == f"output 2 of 1 {EVIL}"
     assert data["metrics"][0]["scores"][0] == [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]
     direction, pieces, scores = data["traces"]["prism-ref"][3][1][0]
     assert direction == "hypothesis|reference"
@@ -79,6 +86,35 @@ def test_scores_intervals_and_command_are_in_the_page() -> None:
     assert "prism compare --metric &#39;m&#39;" in html
     assert html.count("<svg") == 4  # intervals and distributions of two metrics
     assert "Do the metrics agree?" in html
+
+
+def test_ten_thousand_segments_of_five_systems_would_stay_below_30_mb() -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefghijklmnopqrst", k=chance.randint(2, 9))) for _ in range(8000)]
+    page = make_page("ABCDE", 500)
+    lines = [[" ".join(chance.choices(words, k=25)) for _ in range(500)] for _ in range(6)]
+
+    def trace(direction: str, text: str) -> TokenTrace:
+        pieces = [word[:4] for word in text.split()] + [word[4:] for word in text.split() if word[4:]]
+        return TokenTrace(direction, tuple(pieces), tuple(-chance.expovariate(1.0) for _ in pieces))
+
+    traces: Traces = [
+        [(trace("hypothesis|reference", own[i]), trace("reference|hypothesis", lines[5][i])) for own in lines[:5]]
+        for i in range(500)
+    ]
+    systems = tuple((name, lines_of(own, name)) for name, own in zip("ABCDE", lines, strict=False))
+    text = ParallelText(systems, (lines_of(lines[5], "ref"),))
+    html = render_page(replace(page, text=text, traces={"prism-ref": traces}))
+    assert len(html.encode()) * 20 < 30_000_000
+
+
+def test_labels_of_many_documents_do_not_cover_one_another() -> None:
+    parts = by_name("document", [f"document-{i}" for i in range(200)])
+    [comparison, _] = make_page(count=200).comparisons
+    plot = svg.profile(comparison.measured, parts, 2)
+    places = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="216"', plot)]
+    assert len(places) > 10
+    assert min(b - a for a, b in itertools.pairwise(places)) >= 40
 
 
 @pytest.mark.parametrize(

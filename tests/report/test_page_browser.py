@@ -82,6 +82,32 @@ def test_two_systems_are_compared(page: Any) -> None:
     assert page.inner_text("#detail h3") == "Segment 1"
 
 
+def test_disagreement_of_metrics(page: Any) -> None:
+    page.select_option("#sort", "disagree")
+    assert page.inner_text("#detail h3") == "Segment 2"
+
+
+def test_systems_are_filtered(page: Any) -> None:
+    shown = page.locator("#detail .output h4")
+    assert shown.count() == 3
+    page.select_option("#outputs", "chosen")
+    assert [text.split("\n")[0].split("prism-ref")[0].strip() for text in shown.all_inner_texts()] == ["A", "B"]
+    page.fill("#query", "of 2 ")  # the third system says so
+    assert page.inner_text("#count") == "0 of 3,000 segments"
+    page.select_option("#other", "2")
+    assert page.inner_text("#count") == "3,000 of 3,000 segments"
+
+
+def test_print_is_light_and_complete(page: Any) -> None:
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.emulate_media(color_scheme="dark", media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
+    assert not page.is_visible("#list")
+    assert page.is_visible("#detail .piece")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+
+
 def test_colours_follow_log_probabilities(page: Any) -> None:
     pieces = page.locator("#detail .pieces >> nth=0").locator(".piece")
     assert pieces.all_inner_texts()[1] == EVIL

@@ -1,5 +1,6 @@
 """Plots as SVG inside a page: colours and fonts are the page's, every text is escaped."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,8 @@ _WIDTH = 720
 _LABELS = 190
 """Room for the names of systems at the left."""
 _ROW = 28
+_LABEL = 40
+"""Room for a label under a plot."""
 _BINS = 40
 
 
@@ -75,10 +78,13 @@ def profile(measured: Measured, buckets: Buckets, digits: int) -> Markup:
     height, right = 200, _WIDTH - 150
     step = (right - 60) / max(len(buckets.parts) - 1, 1)
     parts = []
+    every = math.ceil(_LABEL / step)  # where there are many parts, there is not room for all labels
     for index, part in enumerate(buckets.parts):
         x = 60 + step * index
         parts.append(_tag("line", x1=x, x2=x, y1=10, y2=height, class_="grid"))
-        label = _short(part.label, max(int(step / 6.5), 3))
+        if index % every:
+            continue
+        label = _short(part.label, int(step * every / 6.5))
         parts.append(_tag("text", label, x=x, y=height + 16, class_="tick", text_anchor="middle"))
     for value in (low, high):
         y = _height(value, low, high, height)

@@ -44,7 +44,7 @@
   function browse(data) {
     const count = data.outputs[0].length;
     const list = byId("list"), rows = byId("rows"), detail = byId("detail");
-    const control = Object.fromEntries(["query", "metric", "system", "other", "sort", "show"].map((id) => [id, byId(id)]));
+    const control = Object.fromEntries(["query", "metric", "system", "other", "sort", "show", "outputs"].map((id) => [id, byId(id)]));
     const fill = (select, names) => names.forEach((name, place) => {
       const option = make("option", "", name);
       option.value = place;
@@ -55,7 +55,8 @@
     fill(control.other, data.systems);
     control.other.value = data.systems.length > 1 ? 1 : 0;
     let found = [], selected = -1, percentiles = null;
-    const haystacks = [];
+    const given = [data.source, ...data.references].filter(Boolean);
+    const lower = new Map();
 
     const metric = () => data.metrics[control.metric.value];
     const score = (system, segment) => metric().scores[system][segment];
@@ -64,12 +65,15 @@
     const written = (value) => value.toFixed(metric().digits);
     const flagsOf = (system, segment) => data.flags[system][segment] || [];
 
-    function haystack(segment) {
-      haystacks[segment] ??= [
-        segment + 1, data.source?.[segment], ...data.references.map((texts) => texts[segment]),
-        ...data.outputs.map((texts) => texts[segment]),
-      ].join("\n").toLocaleLowerCase();
-      return haystacks[segment];
+    /** The systems whose outputs are looked at: all, or the one or two that are chosen. */
+    function active() {
+      if (control.outputs.value === "all") return data.systems.map((_, system) => system);
+      return [...new Set([Number(control.system.value), Number(control.other.value)])];
+    }
+
+    function has(texts, segment, wanted) {
+      if (!lower.has(texts)) lower.set(texts, texts.map((text) => text.toLocaleLowerCase()));
+      return lower.get(texts)[segment].includes(wanted);
     }
 
     /** For every metric the share of all outputs that an output is better than. */
@@ -99,8 +103,8 @@
       disagree: (segment) => -disagreement(segment),
     };
 
-    function shown(segment) {
-      if (control.show.value === "flagged") return data.systems.some((_, system) => flagsOf(system, segment).length);
+    function shown(segment, systems) {
+      if (control.show.value === "flagged") return systems.some((system) => flagsOf(system, segment).length);
       if (control.show.value === "differ")
         return data.outputs[control.system.value][segment] !== data.outputs[control.other.value][segment];
       return true;
@@ -109,9 +113,12 @@
     function update() {
       const wanted = control.query.value.trim().toLocaleLowerCase();
       const key = ORDERS[control.sort.value];
+      const systems = active();
+      const texts = [...given, ...systems.map((system) => data.outputs[system])];
+      const matches = (segment) => `${segment + 1}`.includes(wanted) || texts.some((some) => has(some, segment, wanted));
       found = [];
       for (let segment = 0; segment < count; segment++)
-        if (shown(segment) && (!wanted || haystack(segment).includes(wanted))) found.push(segment);
+        if (shown(segment, systems) && (!wanted || matches(segment))) found.push(segment);
       const keys = new Map(found.map((segment) => [segment, key(segment)]));
       found.sort((a, b) => keys.get(a) - keys.get(b) || a - b);
       byId("count").textContent = `${found.length.toLocaleString("en")} of ${count.toLocaleString("en")} segments`;
@@ -135,7 +142,7 @@
         const gap = difference(segment);
         head.append(make("span", "", `${gap > 0 ? "wins by" : gap < 0 ? "loses by" : "equal"} ${gap ? written(Math.abs(gap)) : ""}`));
       }
-      if (data.systems.some((_, system) => flagsOf(system, segment).length)) head.append(make("span", "flag", "warning"));
+      if (active().some((system) => flagsOf(system, segment).length)) head.append(make("span", "flag", "warning"));
       row.append(head, make("div", "snippet", data.outputs[control.system.value][segment]));
       row.addEventListener("click", () => select(place));
       return row;
@@ -161,15 +168,15 @@
 
     function describe(segment) {
       const parts = [make("h3", "", `Segment ${segment + 1}`)];
-      const given = (label, text) => {
+      const show = (label, text) => {
         const box = make("div", "given");
         box.append(make("div", "label", label), make("div", "", text));
         parts.push(box);
       };
-      if (data.source) given("source", data.source[segment]);
+      if (data.source) show("source", data.source[segment]);
       data.references.forEach((texts, place) =>
-        given(data.references.length > 1 ? `reference ${place + 1}` : "reference", texts[segment]));
-      const order = data.systems.map((_, system) => system).sort((a, b) => merit(b, segment) - merit(a, segment));
+        show(data.references.length > 1 ? `reference ${place + 1}` : "reference", texts[segment]));
+      const order = active().sort((a, b) => merit(b, segment) - merit(a, segment));
       return [...parts, ...order.map((system) => describeOutput(system, segment))];
     }
 
