@@ -158,6 +158,21 @@ def test_rerank_by_every_kind_of_metric(capsys: Any, model: str, metric: str) ->
         assert second[-1]["text"] == "x"
 
 
+def test_rerank_by_vectors(capsys: Any, model: str) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    from tiny_bert import make_bert
+
+    make_bert(Path("Bert"))
+    texts = ["the dog barks", "a cat", "the dog barks loudly"]
+    record = {"source": "the dog barks loudly", "hypotheses": [{"text": text, "score": 0.0} for text in texts]}
+    Path("few.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    words = ("few.jsonl", "-m", "bertr-src", "--encoder", "Bert")
+    code, out, err = run(capsys, "rerank", model, *words)
+    assert (code, out) == (0, "the dog barks loudly\n"), err
+    code, _, err = run(capsys, "rerank", model, "few.jsonl", "-m", "lm")
+    assert (code, "--language-model" in err) == (2, True)
+
+
 def test_rerank_equals_prism_score(capsys: Any, model: str) -> None:
     _, out, _ = run(capsys, "rerank", model, "lists.jsonl", "--to", "en", "-n", "3", "--format", "jsonl")
     ranked = {one["text"]: one["score"] for one in json.loads(out.splitlines()[1])["translations"]}

@@ -184,3 +184,16 @@ def test_judgments_must_be_named(capsys: pytest.CaptureFixture[str], words: list
         main(["metaeval", *words])
     assert stopped.value.code == 2
     assert "required" in capsys.readouterr().err
+
+
+def test_metrics_over_vectors(judgments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    from tiny_bert import make_bert
+
+    make_bert(tmp_path / "bert")
+    words = ("--metric", "bertr", "--encoder", tmp_path / "bert", "--format", "json")
+    (table,) = json.loads(run(capsys, judgments, *words))
+    assert [row["metric"] for row in table["rows"]] == ["bertr"]
+    (tmp_path / "bert" / "README.md").write_text("---\nlanguage: de\n---\n", encoding="utf-8")
+    assert main(["metaeval", str(judgments), *map(str, words)]) == 2
+    assert "does not know en; it knows de" in capsys.readouterr().err

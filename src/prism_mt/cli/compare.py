@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
 from prism_mt.cli.options import Command, command_line, option
@@ -27,7 +28,7 @@ from prism_mt.text.lines import check_parallel, open_lines
 
 
 @dataclass
-class CompareOptions(TableOptions, InputOptions):
+class CompareOptions(TableOptions, EncoderOptions, InputOptions):
     """Options of `prism compare`."""
 
     metric: list[str] = option(
@@ -148,7 +149,14 @@ def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setti
     model = ModelInUse(options.model, options.offline, engine, options.cache)
     # Scores from files need no language, like those of surface metrics.
     code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
-    return Setting(code, inputs.source_language, model, PrismOptions(tokens=options.html is not None))
+    return Setting(
+        code,
+        inputs.source_language,
+        model,
+        PrismOptions(tokens=options.html is not None),
+        encoder=options.encoder,
+        language_model=options.language_model,
+    )
 
 
 def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Buckets]:

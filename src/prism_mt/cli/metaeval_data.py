@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.options import option
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
@@ -37,7 +38,7 @@ class OutputOptions(TableOptions):
 
 
 @dataclass
-class MetricOptions(OutputOptions):
+class MetricOptions(EncoderOptions, OutputOptions):
     """Which metrics are judged, and on which language pairs."""
 
     scores: list[Path] = option(
@@ -97,6 +98,12 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
     return next((name for name in usual if name in known), None)
 
 
+def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
+    """What the metrics of a language pair are built from."""
+    source, _, target = judgments.pair.partition("-")
+    return Setting(target, source, model, encoder=options.encoder, language_model=options.language_model)
+
+
 def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
     """Print tables, or write them to a file."""
     if options.output:
@@ -132,8 +139,7 @@ def _metrics_of(
     here = [metric for metric in read if metric.pair == judgments.pair]
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
-    source, _, target = judgments.pair.partition("-")
-    setting = Setting(target, source, ModelInUse(options.model, options.offline, cached=True))
+    setting = setting_of(judgments, options, ModelInUse(options.model, options.offline, cached=True))
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
     for name in options.metric:

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prism_mt.cli.metaeval_data import MetricOptions, choose_reference, load, task_of, write_tables
+from prism_mt.cli.metaeval_data import MetricOptions, choose_reference, load, setting_of, task_of, write_tables
 from prism_mt.cli.options import Command, option
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments
 from prism_mt.metaeval.references import Studied, StudyLevel, study_references
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.task import Task
-from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metrics.catalogue import ModelInUse
 from prism_mt.report.references import studies_table, study_table
 
 
@@ -45,8 +45,7 @@ def run_references(options: ReferenceOptions) -> None:
 def _computed(
     name: str, judgments: Judgments, options: ReferenceOptions, task: Task, model: ModelInUse
 ) -> Studied:
-    source, _, target = judgments.pair.partition("-")
-    metric = make_metric(name, Setting(target, source, model))
+    metric = make_metric(name, setting_of(judgments, options, model))
     return Studied(score_texts(metric, judgments, choose_reference(options, judgments, task), True), metric)
 
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, NamedTuple
 
+from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.options import Command, option
+from prism_mt.cli.score import metric_names
 from prism_mt.cli.translate import ModelOptions, fingerprint
 from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
@@ -21,7 +23,7 @@ from prism_mt.text.lines import Lines, open_lines
 
 
 @dataclass
-class RerankOptions(ModelOptions):
+class RerankOptions(EncoderOptions, ModelOptions):
     """Options of `prism rerank`."""
 
     file: str = option(
@@ -31,8 +33,8 @@ class RerankOptions(ModelOptions):
         positional=True,
     )
     metric: str = option(
-        f"prism-src: the most probable given the source; any other of {', '.join(METRICS)}: the candidate that is best "
-        "on average when the others are its references (minimum Bayes risk)",
+        f"one of {', '.join(METRICS)}, or the folder of a trained one; those with -src choose what is best given the "
+        "source, others what is best on average when the other candidates are its references (minimum Bayes risk)",
         "prism-ref",
         flags=("-m",),
         metavar="NAME",
@@ -70,7 +72,7 @@ class Candidates(NamedTuple):
 
 def run(options: RerankOptions) -> None:
     """Rerank, and write the best."""
-    name = options.metric.lower()
+    [name] = metric_names([options.metric])
     by_source = "ref" not in entry(name).needs
     if options.n < 1:
         raise PrismError(f"at least 1 hypothesis must be written, not {options.n}")
@@ -83,7 +85,15 @@ def run(options: RerankOptions) -> None:
     model = ModelInUse(options.model, options.offline, options.scoring_engine())
     # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
     prism = PrismOptions(long="truncate")
-    metric = make_metric(name, Setting(options.lang or "", options.src_lang, model, prism))
+    setting = Setting(
+        options.lang or "",
+        options.src_lang,
+        model,
+        prism,
+        encoder=options.encoder,
+        language_model=options.language_model,
+    )
+    metric = make_metric(name, setting)
     run = fingerprint(candidates.lines, metric.signature(), candidates.origin, options.n)
     with counter("reranking", count) as advance:
 

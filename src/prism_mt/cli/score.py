@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.options import Command, option
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
@@ -27,12 +28,12 @@ from prism_mt.text.languages import language
 
 
 @dataclass
-class ScoreOptions(InputOptions):
+class ScoreOptions(EncoderOptions, InputOptions):
     """Options of `prism score`."""
 
     metric: list[str] = option(
-        f"one or more of {', '.join(METRICS)}; the folder of a trained metric, or par:FOLDER for one with "
-        "paraphrased references; or a combination such as 0.4*laser+0.6*lm "
+        f"one or more of {', '.join(METRICS)}; the folder of a trained metric, par:FOLDER for one with "
+        "paraphrased references, src:FOLDER for one with the source instead; or a combination such as 0.4*laser+0.6*lm "
         "(default: prism-ref with --ref, prism-src with --src)",
         [],
         flags=("-m",),
@@ -75,13 +76,6 @@ class ScoreOptions(InputOptions):
         None,
         metavar="FILE",
     )
-    encoder: str | None = option(
-        "bertr, bertscore: model (the model's own), minilm (English) or a Hugging Face folder; laser: use, minilm, or "
-        "a folder of LASER2 or sentence-transformers (default: model, and use for laser)",
-        None,
-        metavar="NAME",
-    )
-    language_model: Path | None = option("lm: folder of a language model", None, metavar="DIR")
     engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
