@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import ClientDisconnect
 
 from prism_mt.comparison.buckets import by_length
 from prism_mt.comparison.compare import Significance, compare
@@ -96,6 +97,7 @@ class Refused(Exception):
 
 
 _TROUBLE: dict[int | str, dict[str, Any]] = {
+    408: {"model": Trouble, "description": "the request did not arrive in time"},
     413: {"model": Trouble, "description": "more bytes or outputs than one request may have"},
     415: {"model": Trouble, "description": "not sent as application/json"},
     422: {"model": Trouble, "description": "the sentence says what is wrong"},
@@ -119,7 +121,7 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
     @app.post("/score", openapi_extra=_body(ScoreRequest), responses={200: {"model": ScoreAnswer}, **_TROUBLE})
     async def score(request: Request) -> Response:
         """Scores of one system: its score, those of its segments, and the signature."""
-        wanted = _parse(ScoreRequest, await _read(request, limit.bytes))
+        wanted = _parse(ScoreRequest, await _read(request, limit))
         _check(wanted, [wanted.cand], [wanted.metric], limit)
         jobs = _submit(scorer, wanted, [wanted.cand], [_wish(wanted, wanted.metric, models[0], wanted.tokens)])
         [answer] = await _answers(request, jobs, limit)
@@ -129,7 +131,7 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
     @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest), responses=_TROUBLE)
     async def report(request: Request) -> Response:
         """The page of `prism compare --html` for several systems."""
-        wanted = _parse(ReportRequest, await _read(request, limit.bytes))
+        wanted = _parse(ReportRequest, await _read(request, limit))
         systems = list(wanted.systems.values())
         metrics = list(dict.fromkeys(wanted.metrics))
         _check(wanted, systems, metrics, limit)
@@ -146,10 +148,19 @@ def _body(kind: type[BaseModel]) -> dict[str, Any]:
     }
 
 
-async def _read(request: Request, most: int) -> bytes:
-    """The body, given up as soon as it is too large. Only JSON is taken: other pages cannot send that unasked."""
+async def _read(request: Request, limit: Limits) -> bytes:
+    """The body, given up as soon as it is too large or slow. Only JSON is taken: pages cannot send that unasked."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise Refused(415, "send JSON, with Content-Type: application/json")
+    try:
+        return await asyncio.wait_for(_whole(request, limit.bytes), limit.seconds)
+    except asyncio.TimeoutError as error:
+        raise Refused(408, f"the request did not arrive within {limit.seconds:g} seconds") from error
+    except ClientDisconnect as error:
+        raise Refused(499, "the client has gone") from error
+
+
+async def _whole(request: Request, most: int) -> bytes:
     body = bytearray()
     async for part in request.stream():
         body += part
