@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,21 @@ def test_systems_references_and_options(folder: str) -> None:
         score(CAND, REF, lang="en", model=folder, temperature=2.0, direction="forward").score
         != by_system["A"].score
     )
+
+
+def test_paraphrased_references(tmp_path: Path) -> None:
+    file = tmp_path / "paraphrases.jsonl"
+    lists = [[{"text": "Hello world!", "score": -1.0}], [{"text": "A trial.", "score": -1.0}]]
+    file.write_text(
+        "".join(
+            json.dumps({"source": ref, "paraphrases": found}) + "\n" for ref, found in zip(REF, lists, strict=True)
+        )
+    )
+    plain = score(CAND, REF, metric="parchrf++", lang="en", paraphrases=0)
+    more = score(CAND, REF, metric="parchrf++", lang="en", paraphrases=1, paraphrase_file=file)
+    instead = score(CAND, REF, metric="parchrf++", lang="en", replace_reference=True, paraphrase_file=str(file))
+    assert plain.segments[0] < 100
+    assert more.segments[0] == instead.segments[0] == pytest.approx(100)
 
 
 def test_mistakes(folder: str) -> None:

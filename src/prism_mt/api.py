@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from prism_mt.errors import PrismError
 from prism_mt.metrics.base import SystemScores
 from prism_mt.metrics.catalogue import ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.paraphrased import ParaphraseOptions
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models import catalogue
 from prism_mt.models.resolve import DEFAULT_MODEL
@@ -50,7 +52,7 @@ class LoadedModel:
     ) -> Any:
         """Like `prism_mt.score`, without loading the model again."""
         name = metric or ("prism-ref" if ref is not None else "prism-src")
-        return _score(name, Setting(lang, src_lang, self.model, PrismOptions(**options)), cand, ref, src)
+        return _score(name, _setting(lang, src_lang, self.model, options), cand, ref, src)
 
 
 def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: Any) -> LoadedModel:
@@ -78,14 +80,33 @@ def score(
 
     `cand` is a list of outputs, or a dictionary of such lists by system, and the result a `SystemScores` or a
     dictionary of them. `ref` is a list of references or a list of several such lists. Further arguments are
-    those of `EngineOptions` and `PrismOptions`.
+    those of `EngineOptions` and `PrismOptions`, and as on the command line `paraphrases`, `replace_reference`,
+    `paraphrase_file`, `encoder` and `language_model` for the metrics that take them.
     """
     names = {field.name for field in fields(EngineOptions)}
     engine = EngineOptions(**{key: value for key, value in options.items() if key in names})
-    prism = PrismOptions(**{key: value for key, value in options.items() if key not in names})
+    others = {key: value for key, value in options.items() if key not in names}
     name = metric or ("prism-ref" if ref is not None else "prism-src")
-    setting = Setting(lang, src_lang, ModelInUse(model, offline, engine), prism)
+    setting = _setting(lang, src_lang, ModelInUse(model, offline, engine), others)
     return _score(name, setting, cand, ref, src)
+
+
+def _setting(lang: str, src_lang: str | None, model: ModelInUse, options: dict[str, Any]) -> Setting:
+    """What metrics are built from; whatever no metric knows is an option of Prism, or a mistake."""
+    rest = dict(options)
+    file, language_model = rest.pop("paraphrase_file", None), rest.pop("language_model", None)
+    paraphrases = ParaphraseOptions(
+        rest.pop("paraphrases", None), rest.pop("replace_reference", False), None if file is None else Path(file)
+    )
+    return Setting(
+        lang,
+        src_lang,
+        model,
+        encoder=rest.pop("encoder", None),
+        language_model=None if language_model is None else Path(language_model),
+        paraphrases=paraphrases,
+        prism=PrismOptions(**rest),
+    )
 
 
 def _score(
