@@ -104,6 +104,7 @@ def test_print_is_light_and_complete(page: Any) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
     assert not page.is_visible("#list")
     assert page.is_visible("#detail .piece")
+    assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
 
