@@ -81,6 +81,12 @@ class ScoreOptions(EncoderOptions, InputOptions):
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
     batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
+    ray: str | None = option(
+        "compute on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one); every machine needs "
+        "this package and the model's folder; --threads are the cores of an actor (default: a machine's)",
+        None,
+        metavar="ADDRESS",
+    )
     cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
     offline: bool = option("never use the network, not even for hf: models", False)
     debug: bool = option("say what is being done", False)
@@ -99,6 +105,8 @@ def run(options: ScoreOptions) -> None:
     if inputs.groups:
         raise PrismError("scores by group are those of `prism compare`: skip that column with -")
     check_sides(names, inputs.text)
+    if options.ray:
+        check_cluster(names)
     code = language_code(names, inputs)
     setting = Setting(
         code, inputs.source_language, model, prism, paraphrases, options.encoder, options.language_model
@@ -169,6 +177,13 @@ def check_sides(names: list[str], text: ParallelText) -> None:
                 )
 
 
+def check_cluster(names: list[str]) -> None:
+    """Stop where a metric would not be computed by the cluster."""
+    for name in names:
+        if not name.startswith("prism-"):
+            raise PrismError(f"--ray is for prism-ref, prism-src and prism-dual: run {name} without it")
+
+
 def language_code(names: list[str], inputs: Inputs) -> str:
     """The language of the outputs; surface metrics do without one."""
     if inputs.language is not None:
@@ -190,6 +205,7 @@ def _model(options: ScoreOptions) -> ModelInUse:
         options.threads,
         options.temperature,
         options.batch_tokens,
+        options.ray,
     )
     return ModelInUse(options.model, options.offline, engine, options.cache)
 

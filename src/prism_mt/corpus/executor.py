@@ -11,7 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt.engines.cluster import connect
+from prism_mt.errors import PrismError
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -73,17 +74,8 @@ class Ray:
     """The tasks of a Ray cluster. The output directory must be on a file system that all its machines share."""
 
     def __init__(self, address: str) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise MissingExtra("--ray", "ray") from None
-        self._ray = ray
-        if not ray.is_initialized():
-            try:
-                ray.init(address=address, log_to_driver=False)
-            except (ConnectionError, ValueError) as error:
-                raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
-        self._in_flight = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._ray = connect(address)
+        self._in_flight = 2 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def map(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]

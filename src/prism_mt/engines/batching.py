@@ -12,6 +12,8 @@ from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, Rememberin
 from prism_mt.errors import PrismError
 
 WINDOW = 4096
+CLUSTER_WINDOW = 16 * WINDOW
+"""Pairs that are sorted together: so many that hundreds of actors seldom wait for the last batch of a window."""
 
 
 def score_pairs(

@@ -22,6 +22,8 @@ class EngineOptions:
     temperature: float = 1.0
     budget: int | None = None
     """Padded tokens per batch; None leaves it to the engine."""
+    ray: str | None = None
+    """Address of a Ray cluster that computes; `threads` are then those of one of its actors."""
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
@@ -32,6 +34,8 @@ class EngineOptions:
             raise PrismError(f"the batch budget must be at least 1 token, not {self.budget}")
         if self.threads is not None and self.threads < 1:
             raise PrismError(f"the number of threads must be at least 1, not {self.threads}")
+        if self.ray and self.device not in ("auto", "cpu", "cuda"):
+            raise PrismError(f"with --ray the device is cpu, or cuda for a GPU per actor, not {self.device}")
 
 
 def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
@@ -40,6 +44,10 @@ def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
         raise PrismError(
             f"{model.folder} is a language model: it has no source side to score a translation against"
         )
+    if options.ray:
+        from prism_mt.engines.cluster import ClusterEngine
+
+        return ClusterEngine(model, options)
     name, _, index = options.device.partition(":")
     if options.engine == "torch":
         try:

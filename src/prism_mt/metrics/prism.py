@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from prism_mt.engines.base import Engine, Pair, TokenScores
-from prism_mt.engines.batching import score_pairs
+from prism_mt.engines.batching import WINDOW, score_pairs
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment, SegmentScore, Side, TokenTrace, sign
 from prism_mt.metrics.pairs import LongPolicy, PairEncoder, Text
@@ -63,6 +63,7 @@ class PrismMetric:
         source_language: str | None = None,
         options: PrismOptions | None = None,
         budget: int | None = None,
+        window: int = WINDOW,
     ) -> None:
         self.name = f"prism-{side}"
         self.needs = frozenset({side})
@@ -73,6 +74,7 @@ class PrismMetric:
         self._language = language
         self._other_language = language if side == "ref" else source_language
         self._budget = budget
+        self._window = window
         self._encoder = PairEncoder(model, self.options.long)
         self._direction = self.options.direction or ("both" if side == "ref" else "forward")
         if side == "src":
@@ -91,7 +93,7 @@ class PrismMetric:
                     for decoding in decodings:
                         yield from decoding.pairs
 
-        scores = score_pairs(self._engine, pairs(), self._budget)
+        scores = score_pairs(self._engine, pairs(), self._budget, self._window)
         for first in scores:
             alternatives = waiting.popleft()
             count = sum(len(decoding.pairs) for decodings in alternatives for decoding in decodings)
