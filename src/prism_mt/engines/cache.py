@@ -231,6 +231,8 @@ def _device_kind(options: EngineOptions) -> str:
     """Quantised products differ between kinds of devices by more than rounding."""
     from prism_mt.engines.ct2 import resolve_device
 
+    if options.ray:
+        return "cuda" if options.device == "cuda" else "cpu"
     return resolve_device(options.device.partition(":")[0])
 
 
