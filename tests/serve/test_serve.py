@@ -198,6 +198,30 @@ def test_abandoned_while_it_is_scored() -> None:
         large.answer.result(timeout=1)
 
 
+def test_a_long_request_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    class Made:
+        def __init__(self, name: str) -> None:
+            self.slow = name == "bleu"
+
+        def score(self, segments: list[Segment]) -> list[SegmentScore]:
+            assert not self.slow or go_on.wait(60)
+            return [SegmentScore(0.0, ()) for _ in segments]
+
+    monkeypatch.setattr("prism_mt.serve.scorer.make_metric", lambda name, setting: Made(name))
+    scorer = Scorer({"made": ModelInUse()})
+    slow, *quick = (
+        scorer.submit(Wish(metric, "en", None, "made", 1), [Segment("a", ("b",))])
+        for metric in ("bleu", "chrf", "chrf", "ter")
+    )
+    assert [len(job.answer.result(timeout=60).scores) for job in quick] == [1, 1, 1]
+    assert not slow.answer.done()
+    go_on.set()
+    assert len(slow.answer.result(timeout=60).scores) == 1
+    scorer.close()
+
+
 def test_what_is_queued_is_answered_before_the_end(folder: Path) -> None:
     scorer = Scorer({"made": ModelInUse(str(folder))})
     wishes = [Wish(metric, "en", None, "made", 1) for metric in ("chrf", "bleu")]
