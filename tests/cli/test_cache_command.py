@@ -1,5 +1,6 @@
 """`prism cache`, and the cache as `prism score` uses it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from made import SENTENCES, make_model
 from prism_mt.cli.main import main
 from prism_mt.engines import cache
 from prism_mt.models.store import write_model
+from prism_mt.textstore import TextStore
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,46 @@ def test_info_prune_and_clear(model: str, home: Path, capsys: Any, monkeypatch: 
     capsys.readouterr()
     assert "freed" in said(capsys, "clear")
     assert "0 texts given texts" in said(capsys, "info")
+
+
+@pytest.fixture
+def vectors(home: Path) -> Path:
+    """Encodings of two encoders, the first of which has not been used for long."""
+    for number, name in enumerate(("old", "new")):
+        with TextStore(home / "encodings" / f"{name}.sqlite", "encodings").open() as store:
+            for text in "abcdefgh":
+                store.put([(text, bytes(10_000))])
+        os.utime(home / "encodings" / f"{name}.sqlite", (number, number))
+    return home / "encodings"
+
+
+def kept(path: Path) -> list[str]:
+    with TextStore(path, "encodings").open() as store:
+        return [text for text, _ in store.get("abcdefgh")]
+
+
+def test_vectors_are_counted_and_pruned(vectors: Path, capsys: Any) -> None:
+    assert "16 texts as vectors" in said(capsys, "info")
+    assert "encodings: dropped 0 entries" in said(capsys, "prune", "--limit", "1M")
+    # A text takes three pages of 4 kB: 48 of 16 texts, and some for the tables.
+    assert "encodings: dropped 6 entries" in said(capsys, "prune", "encodings", "--limit", "120K")
+    assert (kept(vectors / "old.sqlite"), kept(vectors / "new.sqlite")) == (["g", "h"], list("abcdefgh"))
+    said(capsys, "prune", "--limit", "60K")
+    assert kept(vectors / "old.sqlite") == []
+    left = kept(vectors / "new.sqlite")
+    assert 0 < len(left) < 8
+    assert left == list("abcdefgh"[-len(left) :])  # the oldest went first
+
+
+def test_only_what_is_named_is_cleared(vectors: Path, home: Path, capsys: Any) -> None:
+    assert said(capsys, "clear", "scores") == "there are no scores in the cache\n"
+    assert "16 texts as vectors" in said(capsys, "info")
+    (vectors / "old.sqlite").write_bytes(b"x" * 5000)
+    assert "encodings: freed" in said(capsys, "clear", "encodings")
+    assert not (vectors / "old.sqlite").exists()
+    assert "0 texts as vectors" in said(capsys, "info")
+    assert main(["cache", "clear", "everything"]) == 2
+    assert "nothing called everything is kept; there are scores, encodings" in capsys.readouterr().err
 
 
 def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any, caplog: Any) -> None:

@@ -2,15 +2,14 @@
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
 
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.places import cache_folder
+from prism_mt.textstore import TextStore
 
 Layers = Literal["last", "all"]
 _CHUNK = 256
@@ -46,19 +45,15 @@ class StoredEncoder:
     def _encode_new(self, texts: Sequence[str], advance: Callable[[], None]) -> list[PieceVectors]:
         """Read what is known, encode and keep the rest."""
         known: dict[str, PieceVectors] = {}
-        with _database(self.path) as database:
-            for text in dict.fromkeys(texts):
-                row = database.execute("SELECT vectors FROM encodings WHERE text = ?", (text,)).fetchone()
-                if row:
-                    known[text] = self._unpack(row[0])
-                    advance()
+        with TextStore(self.path, "encodings").open() as store:
+            for text, blob in store.get(texts):
+                known[text] = self._unpack(blob)
+                advance()
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             for start in range(0, len(missing), _CHUNK):
                 chunk = missing[start : start + _CHUNK]
                 packed = [self._pack(vectors) for vectors in self._encoder.encode(chunk)]
-                with database:
-                    rows = zip(chunk, packed, strict=True)
-                    database.executemany("INSERT OR REPLACE INTO encodings VALUES (?, ?)", rows)
+                store.put(zip(chunk, packed, strict=True))
                 for text, blob in zip(chunk, packed, strict=True):
                     known[text] = self._unpack(blob)
                     advance()
@@ -74,13 +69,3 @@ class StoredEncoder:
 
     def _unpack(self, blob: bytes) -> PieceVectors:
         return np.frombuffer(blob, dtype=np.float16).reshape(self.layers, -1, self.width).astype(np.float32)
-
-
-@contextmanager
-def _database(path: Path) -> Iterator[sqlite3.Connection]:
-    """The store at this path, made when it is not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path, timeout=60)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("CREATE TABLE IF NOT EXISTS encodings (text TEXT PRIMARY KEY, vectors BLOB NOT NULL)")
-        yield database

@@ -89,7 +89,7 @@ class ScoreStore:
             database.execute("BEGIN IMMEDIATE")
             database.executemany("INSERT OR REPLACE INTO scores (key, value) VALUES (?, ?)", rows)
             database.execute("COMMIT")
-            if _used(database) > self._limit:
+            if used_bytes(database) > self._limit:
                 shrink(database, self._limit * 9 // 10)
 
         self._attempt(write)
@@ -125,15 +125,15 @@ def connect(path: Path) -> sqlite3.Connection:
             time.sleep(0.05)
 
 
-def shrink(database: sqlite3.Connection, limit: int) -> int:
+def shrink(database: sqlite3.Connection, limit: int, table: str = "scores") -> int:
     """Drop the oldest entries until at most `limit` bytes are in use; returns how many were dropped."""
     dropped = 0
-    while _used(database) > limit:
-        first, last = database.execute("SELECT min(id), max(id) FROM scores").fetchone()
+    while used_bytes(database) > limit:
+        first, last = database.execute(f"SELECT min(rowid), max(rowid) FROM {table}").fetchone()
         if first is None:
             break
         part = max(1, (last - first + 1) // 8)
-        dropped += database.execute("DELETE FROM scores WHERE id < ?", (first + part,)).rowcount
+        dropped += database.execute(f"DELETE FROM {table} WHERE rowid < ?", (first + part,)).rowcount
     return dropped
 
 
@@ -236,7 +236,7 @@ def _device_kind(options: EngineOptions) -> str:
     return resolve_device(options.device.partition(":")[0])
 
 
-def _used(database: sqlite3.Connection) -> int:
+def used_bytes(database: sqlite3.Connection) -> int:
     """Bytes in use; pages that pruning has freed are filled again before the file grows."""
     pages, free, size = (
         int(database.execute(f"PRAGMA {name}").fetchone()[0])
