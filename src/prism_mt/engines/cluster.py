@@ -138,9 +138,10 @@ class ClusterEngine:
                 yield _row(number, get(feed.get.remote(number)))
                 number += 1
 
-        # From one actor up: a pool of fixed size would wait for the place of a lost actor to come back.
         pool = ray.data.ActorPoolStrategy(min_size=1, max_size=self._actors)
-        resources: dict[str, Any] = {"num_gpus": 1} if device == "cuda" else {"num_cpus": threads}
+        # What a lost actor had under way waits until Ray has started it again. Were all cores taken, it would wait
+        # for ever: half of them are kept free for that, as far as Ray knows. Half GPUs, Ray would put onto one.
+        resources: dict[str, Any] = {"num_gpus": 1} if device == "cuda" else {"num_cpus": threads / 2}
         answers = (
             ray.data.from_items([0])
             .map_batches(jobs, batch_format="pyarrow", num_cpus=0, ray_remote_args_fn=lambda: here)
