@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import os
 import random
+import signal
 import subprocess
 import sys
 from importlib import resources
@@ -104,6 +105,24 @@ def test_a_resumed_run_is_the_same_run(config: FinetuneConfig, tmp_path: Path) -
         assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
     for mine, theirs in zip(whole.objective.parameters(), second.objective.parameters(), strict=True):
         assert torch.equal(mine, theirs)
+
+
+def test_a_signal_between_validations_loses_nothing(config: FinetuneConfig, tmp_path: Path) -> None:
+    whole = Finetuner(config, ALONE)
+    whole.run()
+    parts = dataclasses.replace(config, output=tmp_path / "parts")
+    first = Finetuner(parts, ALONE)
+    first.objective.register_forward_hook(
+        lambda *_: signal.raise_signal(signal.SIGTERM) if first.progress.step == 3 else None
+    )
+    before = signal.getsignal(signal.SIGTERM)
+    assert not first.run()
+    assert signal.getsignal(signal.SIGTERM) == before
+    second = Finetuner(parts, ALONE)
+    assert second.progress.step == 3
+    assert second.run()
+    for name in ("train.csv", "ranking.csv"):
+        assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
 
 
 def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) -> None:

@@ -50,6 +50,20 @@ class CheckpointFolder:
         stem = f"step-{steps[-1]:08d}"
         return _load(self.folder / f"{stem}.weights.pt"), _load(self.folder / f"{stem}.state.pt")
 
+    def resume(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Like `load`, for a run that must agree with the checkpoint's in all that makes its identity."""
+        found = self.load()
+        if found is None:
+            return None
+        theirs = found[1]["identity"]
+        changed = sorted(key for key in identity if identity[key] != theirs.get(key))
+        if changed:
+            raise PrismError(
+                f"{self.folder} is from a run with another {', '.join(changed)}: "
+                "restore the configuration, choose another output, or start again with --fresh"
+            )
+        return found
+
     def averaged(self) -> tuple[dict[str, Tensor], list[int]]:
         """The mean of the last regular checkpoints, and their steps; without averaging, the newest one."""
         newest = self.steps("weights")[-1:]

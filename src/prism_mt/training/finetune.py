@@ -23,6 +23,7 @@ from prism_mt.training.log import CsvLog, ProgressLine, say
 from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.ranking import RankingObjective
 from prism_mt.training.schedules import learning_rate
+from prism_mt.training.stopping import StopRequest
 
 TRAIN_COLUMNS = ("step", "epoch", "loss", "cross_entropy", "forward", "backward", "learning_rate", "gradient_norm")
 VALID_COLUMNS = ("step", *(field.name for field in dataclasses.fields(RankingQuality)))
@@ -57,6 +58,7 @@ class Finetuner:
         self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
         self.progress = FinetuneProgress()
         self._base = base.digest
+        self._asked = StopRequest()
         if resume:
             self._resume()
         elif world.first:
@@ -68,7 +70,7 @@ class Finetuner:
         return encode_segments(ranked, base, self.config.batches.max_length)
 
     def run(self) -> bool:
-        """Train to the end; False when the minutes ran out before."""
+        """Train to the end; False when a signal or the minutes stopped it before."""
         config, progress = self.config, self.progress
         deadline = time.monotonic() + config.limits.minutes * 60 if config.limits.minutes else float("inf")
         logs = self._logs() if self.world.first else None
@@ -77,13 +79,16 @@ class Finetuner:
             self._validate(logs)
         self.objective.train()
         updates = self.stream.updates(progress.segments, config.batches.update_tokens)
-        while not self._finished():
-            self._update(next(updates), logs, line)
-            late = self.world.sums([float(time.monotonic() > deadline)])[0] > 0
-            if progress.step % config.checks.every == 0 or late or self._finished():
-                self._validate(logs)
-            if late:
-                break
+        with self._asked.watch():
+            while not self._finished():
+                self._update(next(updates), logs, line)
+                stops = self.world.sums([float(self._asked.received or time.monotonic() > deadline)])[0] > 0
+                if progress.step % config.checks.every == 0 or self._finished():
+                    self._validate(logs)
+                elif stops:
+                    self._save()
+                if stops:
+                    break
         self.world.wait()
         return self._finished()
 
@@ -168,15 +173,20 @@ class Finetuner:
             logs[1].add({"step": progress.step, **dataclasses.asdict(quality)})
         shown = "  ".join(f"{one.lp} accuracy {one.accuracy:.4f} tau {one.tau:.4f}" for one in qualities)
         say(f"step {progress.step:,}  {shown}{'  (best so far)' if better else ''}")
-        weights = trained_weights(self.objective.model)
         if better:
-            self.checkpoints.save_best(weights)
+            self.checkpoints.save_best(trained_weights(self.objective.model))
+        self._save()
+
+    def _save(self) -> None:
+        """Write a checkpoint of this moment."""
+        if not self.world.first:
+            return
         state = {
-            "progress": dataclasses.asdict(progress),
+            "progress": dataclasses.asdict(self.progress),
             "optimiser": self.optimiser.state_dict(),
             "identity": self._identity(),
         }
-        self.checkpoints.save(progress.step, weights, state)
+        self.checkpoints.save(self.progress.step, trained_weights(self.objective.model), state)
 
     def _identity(self) -> dict[str, Any]:
         """What must not change between the beginning of a run and its resumption."""
@@ -190,17 +200,10 @@ class Finetuner:
         }
 
     def _resume(self) -> None:
-        found = self.checkpoints.load()
+        found = self.checkpoints.resume(self._identity())
         if found is None:
             return
         weights, state = found
-        mine, theirs = self._identity(), state["identity"]
-        changed = sorted(key for key in mine if mine[key] != theirs.get(key))
-        if changed:
-            raise PrismError(
-                f"{self.checkpoints.folder} is from a run with another {', '.join(changed)}: "
-                "restore the configuration, choose another output, or start again with --fresh"
-            )
         self.objective.model.load_state_dict(weights, strict=False)
         self.optimiser.load_state_dict(state["optimiser"])
         self.progress = FinetuneProgress(**state["progress"])

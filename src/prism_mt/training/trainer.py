@@ -2,11 +2,8 @@
 
 import contextlib
 import dataclasses
-import signal
 import time
-from collections.abc import Iterator
 from itertools import islice
-from types import FrameType
 from typing import Any
 
 import torch
@@ -26,6 +23,7 @@ from prism_mt.training.objectives import Objective
 from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.shards import ShardDataset, read_vocabulary
+from prism_mt.training.stopping import StopRequest
 from prism_mt.training.stream import ExampleStream, Plan, Position
 from prism_mt.training.translations import translation_quality
 from prism_mt.training.validation import ALL, validate, validation_plans
@@ -73,7 +71,7 @@ class Trainer:
         self.progress = Progress()
         self.out_of_time = False
         """Whether the minutes, and not a signal, stopped the run."""
-        self._signalled = False
+        self._asked = StopRequest()
         self._deadline = float("inf")
         if resume:
             self._resume()
@@ -114,7 +112,7 @@ class Trainer:
         line = ProgressLine(config.log.seconds, config.limits.steps)
         self.objective.train()
         batches = self.stream.batches(self.progress.position)
-        with self._signals():
+        with self._asked.watch():
             while not self._finished():
                 stop = self._step(list(islice(batches, self._batches_per_step)), recorder, line)
                 regular = self._due(config.checkpoints.every)
@@ -160,7 +158,7 @@ class Trainer:
         norm = self._update(rate)
         self.out_of_time = time.monotonic() >= self._deadline
         # Signals and clocks differ between processes, but all must stop after the same step.
-        likelihood, stops = world.sums([likelihood, float(self._signalled or self.out_of_time)])
+        likelihood, stops = world.sums([likelihood, float(self._asked.received or self.out_of_time)])
         progress.position = planned[-1][1]
         progress.tokens += tokens
         progress.window_loss += likelihood
@@ -273,17 +271,10 @@ class Trainer:
         }
 
     def _resume(self) -> None:
-        found = self.checkpoints.load()
+        found = self.checkpoints.resume(self._identity())
         if found is None:
             return
         weights, state = found
-        mine, theirs = self._identity(), state["identity"]
-        changed = sorted(key for key in mine if mine[key] != theirs.get(key))
-        if changed:
-            raise PrismError(
-                f"{self.checkpoints.folder} is from a run with another {', '.join(changed)}: "
-                "restore the configuration, choose another output, or start again with --fresh"
-            )
         self.objective.model.load_state_dict(weights)
         self.optimiser.load_state_dict(state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
@@ -291,20 +282,3 @@ class Trainer:
         self.progress = Progress(**{**table, "position": Position(**table["position"])})
         if self.world.first:
             say(f"going on from step {self.progress.step:,}")
-
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT end the run after the current step; a second one ends it at once."""
-        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-
-        def stop(number: int, _: FrameType | None) -> None:
-            self._signalled = True
-            signal.signal(number, before[signal.Signals(number)])
-
-        for number in before:
-            signal.signal(number, stop)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
