@@ -3,6 +3,8 @@
     python benchmarks/learned_metrics.py prepare FOLDER     judgments of WMT15 and WMT16, a configuration per network
     prism metric train FOLDER/esim.toml                     and so on, for those that are wanted
     python benchmarks/learned_metrics.py table [FOLDER/esim …] [--model M]
+    python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
+    python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
 
 Pearson with the judgments of each pair's 560 outputs, and their mean. A star: significantly better than BERTr over
 MiniLM (Williams, p < 0.05). With `--model`, also BERTr over that translation model's own encoder. The paper's numbers
@@ -16,13 +18,16 @@ import csv
 import json
 import lzma
 import os
-from collections.abc import Iterator, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.encoders.catalogue import open_piece_encoder
+from prism_mt.encoders.catalogue import minilm_folder, open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.metaeval.correlation import pearson
 from prism_mt.metaeval.judgments import is_human
@@ -30,10 +35,13 @@ from prism_mt.metaeval.williams import williams_test
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.recall import MatchMetric
-from prism_mt.metrics.regression_network import KINDS
+from prism_mt.metrics.regression import MetricSpec, write_metric
+from prism_mt.metrics.regression_network import KINDS, RegressionNetwork
 from prism_mt.progress import track
 from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.training.metric_trainer import MetricConfig, MetricTrainer
 
+_MQM = "wmt20_mqm_zh-en.jsonl.xz"
 PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
 PAPER = {
     "paper: BLEU": (0.435, 0.432, 0.571, 0.393, 0.484, 0.538, 0.512),
@@ -63,7 +71,7 @@ def prepare(data: Path, folder: Path) -> None:
         lines = [f"{row['ref']}\t{row['hyp']}\t{row['da_z']}\n" for row in found if row["set"].endswith(year)]
         (folder / f"wmt{year}.tsv").write_text("ref\thyp\tscore\n" + "".join(lines), encoding="utf-8")
         print(f"{folder}/wmt{year}.tsv: {len(lines):,} judgments")
-    ratings = single_ratings(data / "judgments" / "wmt20_mqm_zh-en.jsonl.xz")
+    ratings = single_ratings(data / "judgments" / _MQM)
     (folder / "mqm2020.tsv").write_text("ref\thyp\tscore\n" + "".join(ratings), encoding="utf-8")
     print(f"{folder}/mqm2020.tsv: {len(ratings):,} ratings")
     for kind in KINDS:
@@ -72,20 +80,39 @@ def prepare(data: Path, folder: Path) -> None:
             (folder / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
-def single_ratings(path: Path) -> list[str]:
-    """Every rater's score of every system's output, each rater brought to mean 0 and deviation 1."""
-    found: list[tuple[str, str, str, float]] = []
+class Rated(NamedTuple):
+    """An output with its reference and the scores of its raters, each of whom has mean 0 and deviation 1."""
+
+    segment: int
+    reference: str
+    hypothesis: str
+    scores: tuple[float, ...]
+
+
+def rated_outputs(path: Path) -> list[Rated]:
+    """The outputs of all systems in a file of MQM ratings."""
+    found: list[tuple[int, str, str, dict[str, float]]] = []
+    by_rater: dict[str, list[float]] = {}
     with lzma.open(path, "rt", encoding="utf-8") as handle:
-        for record in map(json.loads, handle):
+        for number, record in enumerate(map(json.loads, handle)):
             for system, raters in record["mqm"].items():
                 if not is_human(system):
-                    texts = record["sys"]["Human-A.0"], record["sys"][system]
-                    found += [(rater, *texts, float(rating["score"])) for rater, rating in raters.items()]
-    scores: dict[str, list[float]] = {}
-    for rater, _, _, score in found:
-        scores.setdefault(rater, []).append(score)
-    scale = {rater: (np.mean(values), np.std(values)) for rater, values in scores.items()}
-    return [f"{ref}\t{hyp}\t{(score - scale[rater][0]) / scale[rater][1]}\n" for rater, ref, hyp, score in found]
+                    scores = {rater: float(rating["score"]) for rater, rating in raters.items()}
+                    found.append((number, record["sys"]["Human-A.0"], record["sys"][system], scores))
+                    for rater, score in scores.items():
+                        by_rater.setdefault(rater, []).append(score)
+    scale = {rater: (float(np.mean(values)), float(np.std(values))) for rater, values in by_rater.items()}
+    return [
+        Rated(
+            number, ref, hyp, tuple((score - scale[rater][0]) / scale[rater][1] for rater, score in scores.items())
+        )
+        for number, ref, hyp, scores in found
+    ]
+
+
+def single_ratings(path: Path) -> list[str]:
+    """Every rater's score of every output, a line each."""
+    return [f"{one.reference}\t{one.hypothesis}\t{score}\n" for one in rated_outputs(path) for score in one.scores]
 
 
 def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:
@@ -126,17 +153,118 @@ def table(data: Path, trained: Sequence[str], model: str | None) -> Table:
     return Table(columns, tuple(lines), bold=frozenset(better), notes=("*: better than BERTr (minilm), p < 0.05",))
 
 
+def figure1(options: argparse.Namespace, folder: Path) -> None:
+    """The paper's figure 1: are ratings better spent on more outputs, or on several raters of the same?
+
+    A tenth of the segments is for early stopping and a fifth to test on, each output with the mean of its raters.
+    """
+    rng = np.random.default_rng(1)
+    outputs = [one for one in rated_outputs(options.data / "judgments" / _MQM) if len(one.scores) >= 3]
+    segments = rng.permutation(sorted({one.segment for one in outputs}))[: options.segments]
+    parts = np.split(segments, [len(segments) // 10, 3 * len(segments) // 10])
+    dev, test, train = ([one for one in outputs if one.segment in set(part.tolist())] for part in parts)
+    train = [train[place] for place in rng.permutation(len(train))]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_rated(folder / "dev.tsv", dev, 3, rng)
+    human = np.array([np.mean(one.scores) for one in test])
+    points: list[tuple[int, int, float]] = []
+    for size in sorted({min(size, len(train)) for size in options.sizes}):
+        for raters in (1, 2, 3):
+            name = folder / f"{options.kind}-{size}x{raters}"
+            write_rated(name.with_suffix(".tsv"), train[:size], raters, np.random.default_rng(size))
+            config = MetricConfig(
+                (name.with_suffix(".tsv"),), (folder / "dev.tsv",), name, options.kind, epochs=options.epochs
+            )
+            MetricTrainer(config).run()
+            metric = make_metric(str(name), Setting("en"))
+            results = metric.score(Segment(one.hypothesis, (one.reference,)) for one in test)
+            points.append((size, raters, pearson(human, np.array([one.score for one in results]))))
+            write_points(folder / "figure1", points, len(test))
+
+
+def write_rated(path: Path, outputs: Sequence[Rated], raters: int, rng: np.random.Generator) -> None:
+    """Judgments to train on, each the mean of so many of the output's raters, drawn at random."""
+    with path.open("w", encoding="utf-8") as handle:
+        handle.write("ref\thyp\tscore\n")
+        for one in outputs:
+            score = float(np.mean(rng.permutation(one.scores)[:raters]))
+            handle.write(f"{one.reference}\t{one.hypothesis}\t{score}\n")
+
+
+def write_points(path: Path, points: Sequence[tuple[int, int, float]], tested: int) -> None:
+    """A table and two forms of the picture; written after every run, so that one can look on."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rows = [f"{size}\t{raters}\t{size * raters}\t{found:.4f}\n" for size, raters, found in points]
+    path.with_suffix(".tsv").write_text("outputs\traters\tratings\tpearson\n" + "".join(rows), encoding="utf-8")
+    figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
+    for raters in (1, 2, 3):
+        line = [(size * raters, found) for size, count, found in points if count == raters]
+        label = "1 rater" if raters == 1 else f"mean of {raters}"
+        axes.plot([ratings for ratings, _ in line], [found for _, found in line], "o-", label=label)
+    axes.set(xscale="log", xlabel="ratings", ylabel=f"Pearson on {tested:,} outputs of WMT20 zh-en")
+    axes.legend(title="score of an output")
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150)
+    pyplot.close(figure)
+
+
+def speed(options: argparse.Namespace) -> Table:
+    """A trained network over MiniLM beside bert_score's P, R and F1 over it: the same pairs, nothing known before."""
+    import torch
+    from bert_score import BERTScorer
+
+    pairs = [(one.hypothesis, one.reference) for one in rated_outputs(options.data / "judgments" / _MQM)]
+    pairs = pairs[: options.pairs]
+    with tempfile.TemporaryDirectory() as place:
+        os.environ["PRISM_CACHE"] = place
+        encoder = open_piece_encoder("minilm", "en", lambda: ModelInUse().directory)
+        sizes = encoder.layers, encoder.width, 300
+        # How fast a network is does not depend on what it has learned.
+        spec = MetricSpec(options.kind, "minilm", encoder.digest, "en", *sizes, pieces=100)
+        write_metric(Path(place) / "metric", spec, RegressionNetwork(options.kind, *sizes))
+        ours = make_metric(str(Path(place) / "metric"), Setting("en"))
+        peer = BERTScorer(model_type=str(minilm_folder()), num_layers=6, batch_size=64, device="cpu")
+        segments = [Segment(hypothesis, (reference,)) for hypothesis, reference in pairs]
+        work: dict[str, Callable[[], object]] = {
+            f"prism {options.kind}, first time": lambda: list(ours.score(segments)),
+            f"prism {options.kind}, vectors known": lambda: list(ours.score(segments)),
+            "bert_score": lambda: peer.score([one for one, _ in pairs], [other for _, other in pairs]),
+        }
+        seconds = {}
+        for name, run in work.items():
+            start = time.perf_counter()
+            run()
+            seconds[name] = time.perf_counter() - start
+    rows = tuple((name, len(pairs) / took, seconds["bert_score"] / took) for name, took in seconds.items())
+    caption = f"{len(pairs):,} pairs over MiniLM, {torch.get_num_threads()} threads"
+    return Table((Column("what"), number("pairs per second", 1), number("times bert_score", 2)), rows, caption)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
-    parser.add_argument("--model", help="also BERTr over this translation model's encoder")
-    parser.add_argument("what", choices=("prepare", "table"))
-    parser.add_argument("folders", nargs="*", help="prepare: where to write; table: trained metrics")
+    parser.add_argument("--model", help="table: also BERTr over this translation model's encoder")
+    parser.add_argument("--kind", choices=KINDS, default="esim", help="figure1, speed: the network")
+    sizes = (500, 1000, 2000, 4000, 8000, 16000)
+    parser.add_argument("--sizes", type=int, nargs="+", default=sizes, help="figure1: outputs to train on")
+    parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
+    parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
+    parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
+    parser.add_argument("what", choices=("prepare", "table", "figure1", "speed"))
+    parser.add_argument("folders", nargs="*", help="prepare, figure1: where to write; table: trained metrics")
     options = parser.parse_args()
+    if options.what in ("prepare", "figure1") and len(options.folders) != 1:
+        parser.error(f"{options.what} needs one folder")
     if options.what == "prepare":
-        if len(options.folders) != 1:
-            parser.error("prepare needs one folder")
         prepare(options.data, Path(options.folders[0]))
+    elif options.what == "figure1":
+        figure1(options, Path(options.folders[0]))
+    elif options.what == "speed":
+        print(to_text(speed(options)), end="")
     else:
         print(to_text(table(options.data, options.folders, options.model)), end="")
 
