@@ -142,8 +142,8 @@ def machines() -> Iterator[Any]:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
     from ray.cluster_utils import Cluster
 
-    one_core = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-    made = Cluster(True, head_node_args={"include_dashboard": False, **one_core})
+    one_core: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+    made: Any = Cluster(True, head_node_args={"include_dashboard": False, **one_core})
     try:
         made.add_node(**one_core)
         ray.init(address=made.address, log_to_driver=False, logging_level=logging.ERROR)

@@ -37,7 +37,7 @@ def connect(address: str) -> Any:
         return ray
     try:
         _knock(address)
-        ours = {"include_dashboard": False} if address == "local" else {}
+        ours: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **ours)
     except Exception as error:  # a node that does not start raises nothing more special
         raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
