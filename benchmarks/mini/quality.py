@@ -30,6 +30,7 @@ from prism_mt.metaeval.readers import Request, read_judgments
 from prism_mt.metaeval.scoring import score_texts
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
+from prism_mt.metrics.prism import PrismOptions
 from prism_mt.report.table import Column, Table, number, render
 
 SETS = {
@@ -70,7 +71,7 @@ def mqm(model: ModelInUse, data: Path, names: list[str], limit: int | None) -> T
         judgments = subset(judgments.without_humans(), limit)
         source, target = pair.split("-")
         for name in ("prism-ref", "prism-src", "bleu", "chrf"):
-            metric = make_metric(name, Setting(target, source, model))
+            metric = make_metric(name, Setting(target, source, model, PrismOptions(long="window")))
             scores = score_texts(metric, judgments, reference, only_judged=True).align(judgments)
             tau = 100 * kendall_b(judgments.scores.ravel(), scores.ravel())
             accuracy = 100 * segment_accuracy(judgments.scores, scores)

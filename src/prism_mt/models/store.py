@@ -156,6 +156,8 @@ def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"]
             if model.target is not model.source:
                 _write_vocabulary(partial, ".target", model.target)
             _write_config(partial, model.spec)
+            # safetensors writes files that only their owner may read.
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)
             (partial / CARD).write_text(model.card or f"# {model.spec.name or folder.name}\n", encoding="utf-8")
             if folder.exists():
                 shutil.rmtree(folder)
