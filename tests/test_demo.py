@@ -1,10 +1,8 @@
-"""The demo runs, and says when its model is only a stand-in."""
+"""The demo runs with the embedded model."""
 
 import subprocess
 import sys
 from pathlib import Path
-
-from prism_mt.models.resolve import embedded
 
 _ROOT = Path(__file__).parents[1]
 
@@ -15,4 +13,4 @@ def test_demo() -> None:
     assert done.stdout.count("$ prism") == 4
     assert "prism-src" in done.stdout
     assert "6 systems compared" in (_ROOT / "build" / "report.html").read_text(encoding="utf-8")
-    assert ("STAND-IN" in done.stdout) == (not embedded().is_dir())
+    assert "prism-ref|model:mini@" in done.stdout

@@ -8,9 +8,7 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.errors import PrismError
 from prism_mt.metrics.base import SegmentScore, TokenTrace
-from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.models.store import write_model
 from prism_mt.report.explain import lowest, strength, write_explanation
 
@@ -60,10 +58,6 @@ def test_lowest_piece() -> None:
 
 def test_worked_example_of_the_paper(capsys: Any) -> None:
     """The copy first, and of what was changed the changed piece is the least probable."""
-    try:
-        open_model(DEFAULT_MODEL)
-    except PrismError:
-        pytest.skip("the default model is not installed")
     reference = "Jason went to school at the University of Madrid."
     changed = {
         reference: "",

@@ -4,23 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.api import score
-from prism_mt.errors import PrismError
-from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.api import load_model, score
+from prism_mt.models.resolve import embedded
 
 TRIPLES = [
     line.split("\t")
     for line in (Path(__file__).parent / "mini_triples.tsv").read_text(encoding="utf-8").splitlines()
 ]
 LANGUAGES = sorted({language for language, *_ in TRIPLES})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _has_embedded_model() -> None:
-    try:
-        open_model(DEFAULT_MODEL)
-    except PrismError:
-        pytest.skip("the default model is not installed")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -32,3 +23,8 @@ def test_copy_above_paraphrase_above_wrong_translation(language: str) -> None:
     copy, near, far = (found[name].segments for name in systems)
     assert (copy > near).all()
     assert (near > far).all()
+
+
+def test_size_and_languages() -> None:
+    assert sum(path.stat().st_size for path in embedded().iterdir()) <= 30e6
+    assert load_model().languages == LANGUAGES
