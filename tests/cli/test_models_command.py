@@ -35,7 +35,9 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_list(capsys: Any, cache: Path) -> None:
     code, out, _ = run(capsys, "list", "--format", "json")
     assert code == 0
-    names = [row["name"] for row in json.loads(out)["rows"]]
+    rows = json.loads(out)["rows"]
+    names = [row["name"] for row in rows]
+    assert [row["name"] for row in rows if row["here"]] == ["mini"]
     assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
 
 

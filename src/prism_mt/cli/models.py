@@ -73,7 +73,7 @@ def run_list(options: ListOptions) -> None:
             model.parameters,
             model.licence,
             model.source,
-            "yes" if is_model_directory(downloaded(model.name)) else "",
+            "yes" if model.name == DEFAULT_MODEL or is_model_directory(downloaded(model.name)) else "",
         )
         for model in catalogue.CATALOGUE
     ]

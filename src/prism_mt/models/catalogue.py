@@ -29,6 +29,7 @@ class KnownModel:
 
 
 CATALOGUE = (
+    KnownModel("mini", "embedded, the default", "cs de en es fr it nl pt ru zh", "10M", "MIT", "mini"),
     KnownModel(
         "m39v1",
         "the original Prism model",

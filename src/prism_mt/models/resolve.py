@@ -30,7 +30,7 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
 
         return _converted(huggingface.fetch(name[3:], offline=offline))
     if name == DEFAULT_MODEL:
-        return _open_embedded()
+        return ModelDirectory(embedded())
     path = Path(name).expanduser()
     if path.exists():
         return ModelDirectory(path) if is_model_directory(path) else _converted(path)
@@ -62,15 +62,6 @@ def read_foreign(path: Path) -> Model:
 def embedded() -> Path:
     """Where the package keeps its own model."""
     return Path(__file__).parent.parent / "assets" / DEFAULT_MODEL
-
-
-def _open_embedded() -> ModelDirectory:
-    if not embedded().is_dir():
-        raise PrismError(
-            "this installation brings no model of its own: name one with --model, a folder, hf:ORG/NAME "
-            "(such as hf:facebook/m2m100_418M), or m39v1 after `prism models get m39v1`"
-        )
-    return ModelDirectory(embedded())
 
 
 def downloaded(name: str) -> Path:
