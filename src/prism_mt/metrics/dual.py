@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from prism_mt.engines.base import Engine
+from prism_mt.engines.batching import WINDOW
 from prism_mt.metrics.base import Side
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
 from prism_mt.models.store import ModelDirectory
@@ -25,9 +26,10 @@ class DualMetric(PrismMetric):
         source_language: str | None = None,
         options: PrismOptions | None = None,
         budget: int | None = None,
+        window: int = WINDOW,
     ) -> None:
         both = replace(options or PrismOptions(), direction="both", forward_weight=0.5, reduction="mean")
-        super().__init__(side, model, engine, language, source_language, both, budget)
+        super().__init__(side, model, engine, language, source_language, both, budget, window)
         self.name = "prism-dual"
 
     def join_directions(self, weights: Sequence[float], scores: Sequence[float]) -> float:
