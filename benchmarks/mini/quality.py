@@ -62,7 +62,7 @@ def subset(judgments: Judgments, limit: int | None, seed: int = 0) -> Judgments:
     return replace(judgments, segments=names, scores=judgments.scores[:, judged], texts=chosen, preferences=None)
 
 
-def mqm(model: ModelInUse, data: Path, names: list[str], limit: int | None) -> Table:
+def mqm(model: ModelInUse, data: Path, names: list[str], metrics: list[str], limit: int | None) -> Table:
     rows: list[tuple[str | float, ...]] = []
     for title in names:
         file, reference = SETS[title]
@@ -70,7 +70,7 @@ def mqm(model: ModelInUse, data: Path, names: list[str], limit: int | None) -> T
         [judgments] = read_judgments(data / "judgments" / f"{file}.jsonl.xz", Request(pair=pair))
         judgments = subset(judgments.without_humans(), limit)
         source, target = pair.split("-")
-        for name in ("prism-ref", "prism-src", "bleu", "chrf"):
+        for name in metrics:
             metric = make_metric(name, Setting(target, source, model, PrismOptions(long="window")))
             scores = score_texts(metric, judgments, reference, only_judged=True).align(judgments)
             tau = 100 * kendall_b(judgments.scores.ravel(), scores.ravel())
@@ -140,13 +140,14 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/ and heldout/")
     parser.add_argument("--segments", type=int, help="so many segments of each set only")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
+    parser.add_argument("--metrics", nargs="+", default=["prism-ref", "prism-src", "bleu", "chrf"])
     parser.add_argument("--tests", nargs="+", choices=["mqm", "perturbations"], default=["mqm", "perturbations"])
     parser.add_argument("--quantization", default="float32")
     parser.add_argument("--format", choices=["text", "markdown", "tsv", "json"], default="text")
     options = parser.parse_args()
     model = ModelInUse(options.model, options=EngineOptions(quantization=options.quantization))
     if "mqm" in options.tests:
-        print(render(mqm(model, options.data, options.sets, options.segments), options.format))
+        print(render(mqm(model, options.data, options.sets, options.metrics, options.segments), options.format))
     if "perturbations" in options.tests:
         print(render(perturbations(model, options.data, options.segments), options.format))
 
