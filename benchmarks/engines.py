@@ -3,10 +3,10 @@
     python benchmarks/engines.py [--quick] [--large] [--model mini] [--output FOLDER]
 
 1. the peers (`scoring.py`): our engines beside transformers, as ratios and as a share of the matrix-multiply peak;
-2. random models of several shapes: texts per second, load time and peak memory of every engine and number format;
+2. `mini` and random models of several shapes: texts per second, load time, peak memory of every engine and format;
 3. a cold `prism score` of ten lines, with an empty and with a filled cache;
 4. ten systems against one reference, relative to one system; cost against length, systems and lines, with plots;
-5. one process with all threads beside several processes with one thread each;
+5. workers of one thread beside one worker with all threads, and beside several processes;
 6. a long input: peak memory of `prism score --segments` on lines that are drawn from few distinct pairs.
 
 Every measurement has a process of its own, so that its peak memory is its own. `--large` adds a model of 745M
@@ -77,7 +77,9 @@ def score_task(task: dict[str, Any]) -> dict[str, float]:
             for place, output in enumerate(pairs)
             for pair in both_directions(output, references[place % len(references)])
         ]
-    options = EngineOptions(task["engine"], task["quantization"], "cpu", task.get("threads"))
+    options = EngineOptions(
+        task["engine"], task["quantization"], "cpu", task.get("threads"), workers=task.get("workers")
+    )
     start = time.perf_counter()
     engine = open_engine(model, options)
     load = time.perf_counter() - start
@@ -110,7 +112,9 @@ def shapes(models: dict[str, Path], texts: int) -> Table:
             rate = count / found["seconds"]
             rows.append((name, f"{engine} {quantization}", rate, found["load"], found["memory"]))
     columns = (Column("model"), Column("engine"), number("texts/s", 1), number("load s", 2), number("peak MB", 0))
-    return Table(columns, tuple(rows), "Random models: texts of 25 pieces given another, one direction")
+    return Table(
+        columns, tuple(rows), "Texts of 25 pieces given another, one direction; all but the first model are random"
+    )
 
 
 def write_lines(folder: Path, name: str, count: int, distinct: int) -> list[str]:
@@ -175,10 +179,11 @@ def draw(drawn: dict[str, dict[str, list[tuple[int, float]]]], path: Path) -> No
 
 
 def processes(model: Path, texts: int) -> Table:
-    """Is there anything to gain from more processes? Each does its share, all at once."""
+    """Is there anything to gain from more threads for a batch, or from more processes, each with its share?"""
     cores = available_cores()
     common = {"model": model, "engine": "ct2", "quantization": "float32", "pieces": 25}
     together = in_own_process(texts=texts, threads=cores, **common)["seconds"]
+    one_worker = in_own_process(texts=texts, threads=cores, workers=1, **common)["seconds"]
 
     def share(_: int) -> float:
         return in_own_process(texts=texts // cores, threads=1, **common)["seconds"]
@@ -186,10 +191,13 @@ def processes(model: Path, texts: int) -> Table:
     with ThreadPoolExecutor(cores) as pool:
         apart = max(pool.map(share, range(cores)))
     rows = (
-        (f"1 process, {cores} threads", texts / together, 1.0),
+        (f"1 process, {cores} workers of 1 thread", texts / together, 1.0),
+        (f"1 process, 1 worker of {cores} threads", texts / one_worker, together / one_worker),
         (f"{cores} processes, 1 thread each", texts / apart, together / apart),
     )
-    return Table((Column("how"), number("texts/s", 1), number("× first", 2)), rows, "Threads and processes, ct2")
+    return Table(
+        (Column("how"), number("texts/s", 1), number("× first", 2)), rows, "Threads, workers and processes, ct2"
+    )
 
 
 def long_input(model: str, lines: int, folder: Path) -> Table:
@@ -206,7 +214,7 @@ def long_input(model: str, lines: int, folder: Path) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="for the start-up time (default: the 60M model)")
+    parser.add_argument("--model", default="mini", help="beside the random ones, and for start-up and curves")
     parser.add_argument("--large", action="store_true", help="also a model of 745M parameters")
     parser.add_argument("--quick", action="store_true", help="few texts: shows that it runs, not how fast")
     parser.add_argument("--output", type=Path, default=Path("benchmark-engines"), metavar="FOLDER")
@@ -226,13 +234,14 @@ def main() -> None:
         models = {"tiny": tiny} if options.quick else {}
         if not options.quick:
             subprocess.run([sys.executable, str(peers), "--json", str(options.output / "peers.json")], check=True)
+            models[options.model] = open_model(options.model).folder
             for name in names:
                 models[name] = write_model(make_model(0, LANGUAGES, **SHAPES[name]), folder / name).folder
         first = next(iter(models.values()))
         tables = []
         steps: list[Callable[[], Table]] = [
             lambda: shapes(models, texts),
-            lambda: start_up(str(open_model(options.model).folder if options.model else first), folder),
+            lambda: start_up(str(first), folder),
             lambda: curves(first, texts, options.output),
             lambda: processes(first, texts),
             lambda: long_input(str(tiny), lines, folder),

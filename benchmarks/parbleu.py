@@ -40,6 +40,7 @@ from prism_mt.progress import track
 from prism_mt.report.table import Column, Table, number, to_text
 
 PAIRS = ("de-en", "fi-en", "gu-en", "kk-en", "lt-en", "ru-en", "zh-en")
+_CHUNK = 200
 SEARCHES = {
     "diverse": SearchOptions("diverse", n=30, beam=30, groups=10),
     "beam": SearchOptions("beam", n=30, beam=30),
@@ -111,6 +112,15 @@ def metrics(options: ParaphraseOptions, paraphrases: Paraphrases | None) -> list
     ]
 
 
+def prepare(paraphrases: GeneratedParaphrases, tasks: dict[str, Task], method: str) -> None:
+    """Paraphrase all references, many of similar length together; they stay in the cache."""
+    for pair, task in tasks.items():
+        all_ = [Segment("", (reference,), None, place) for place, reference in enumerate(task.references, start=1)]
+        starts = range(0, len(all_), _CHUNK)
+        for start in track(iter(starts), f"{pair} paraphrases by {method}, {_CHUNK} each", len(starts)):
+            paraphrases.of(all_[start : start + _CHUNK], 1)
+
+
 def generated(
     model: str, data: Path, pairs: Sequence[str], methods: Sequence[str], counts: Sequence[int], limit: int | None
 ) -> Table:
@@ -123,6 +133,8 @@ def generated(
     for method in methods:
         engine = EngineOptions("ct2" if method == "beam" else "torch")
         paraphrases = GeneratedParaphrases(Generator(directory, engine, SEARCHES[method]), "en")
+        if any(counts):
+            prepare(paraphrases, tasks, method)
         for title, options in wanted:
             source = paraphrases if options.number else None
             for place, name in enumerate(("parbleu", "parchrf++")):

@@ -59,7 +59,7 @@ def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: An
     """Load a model once to score with it often.
 
     `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`; further
-    arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget).
+    arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget, workers).
     """
     return LoadedModel(ModelInUse(name, offline, EngineOptions(**engine)))
 

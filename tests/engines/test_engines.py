@@ -138,6 +138,16 @@ def test_int8_is_close(directory: ModelDirectory, model: Model) -> None:
     assert np.corrcoef(np.concatenate(exact), np.concatenate(quick))[0, 1] > 0.97
 
 
+@pytest.mark.parametrize(("threads", "workers"), [(1, 3), (4, 2), (2, 1)])
+def test_workers_do_not_change_scores(directory: ModelDirectory, model: Model, threads: int, workers: int) -> None:
+    pairs = pairs_of(model)
+    wanted = score(open_engine(directory, EngineOptions(device="cpu", threads=1)), pairs)
+    engine = open_engine(directory, EngineOptions(device="cpu", threads=threads, workers=workers))
+    assert engine.parallel == 2 * workers
+    for expected, tokens in zip(wanted, score(engine, pairs, 64), strict=True):
+        np.testing.assert_allclose(tokens, expected, atol=1e-5)
+
+
 def test_a_damaged_converted_model_is_built_again(directory: ModelDirectory, model: Model) -> None:
     from prism_mt.engines.ct2_model import converted
 
@@ -171,6 +181,8 @@ def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model
         ({"engine": "torch", "quantization": "int8"}, "torch engine computes in float32"),
         ({"budget": 0}, "at least 1 token"),
         ({"threads": 0}, "at least 1"),
+        ({"workers": 0}, "workers must be at least 1"),
+        ({"engine": "torch", "workers": 2}, "one batch at a time"),
         ({"device": "cuda"}, "no CUDA device"),
         ({"device": "mps"}, "use --engine torch"),
         ({"device": "cpu:x"}, "is not a device"),

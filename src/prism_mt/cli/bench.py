@@ -35,6 +35,11 @@ class BenchOptions:
     pieces: int = option("mean length of a text in pieces of the model's vocabulary", 25, metavar="N")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    workers: int | None = option(
+        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
+        None,
+        metavar="N",
+    )
     format: Format = option("how to print the table", "text")
     offline: bool = option("never use the network, not even for hf: models", False)
 
@@ -89,7 +94,7 @@ def _settings(options: BenchOptions) -> Iterator[EngineOptions]:
         device = resolve_device(options.device.partition(":")[0])
         for dtype in _FORMATS:
             if dtype in ctranslate2.get_supported_compute_types(device):
-                yield EngineOptions("ct2", dtype, options.device, options.threads)
+                yield EngineOptions("ct2", dtype, options.device, options.threads, workers=options.workers)
     if find_spec("torch"):
         yield EngineOptions("torch", "float32", options.device, options.threads)
 

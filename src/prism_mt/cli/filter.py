@@ -51,6 +51,11 @@ class FilterOptions:
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    workers: int | None = option(
+        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
+        None,
+        metavar="N",
+    )
     cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
     offline: bool = option("never use the network, not even for hf: models", False)
 
@@ -61,7 +66,9 @@ def run(options: FilterOptions) -> None:
         raise PrismError(f"the threshold must be between 0 and 1, not {options.threshold:g}")
     text = _bitext(options.files)
     count = text.count()
-    engine = EngineOptions(options.engine, options.quantization, options.device, options.threads)
+    engine = EngineOptions(
+        options.engine, options.quantization, options.device, options.threads, workers=options.workers
+    )
     model = ModelInUse(options.model, options.offline, engine, options.cache)
     setting = Setting(options.lang, options.src_lang, model, PrismOptions(long=options.long))
     metric = make_metric("prism-dual", setting)

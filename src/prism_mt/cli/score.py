@@ -80,6 +80,11 @@ class ScoreOptions(EncoderOptions, InputOptions):
     quantization: Quantization = option("number format of the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
+    workers: int | None = option(
+        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
+        None,
+        metavar="N",
+    )
     batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
     ray: str | None = option(
         "compute on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one); every machine needs "
@@ -205,6 +210,7 @@ def _model(options: ScoreOptions) -> ModelInUse:
         options.threads,
         options.temperature,
         options.batch_tokens,
+        options.workers,
         options.ray,
     )
     return ModelInUse(options.model, options.offline, engine, options.cache)

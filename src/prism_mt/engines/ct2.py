@@ -13,7 +13,7 @@ from prism_mt.places import available_cores
 
 
 class CT2Engine:
-    """Forced decoding by CTranslate2. On a CPU every thread works on a batch of its own."""
+    """Forced decoding by CTranslate2. On a CPU the threads are divided among workers, each with a batch of its own."""
 
     name = "ct2"
     shares_sources = False
@@ -26,6 +26,7 @@ class CT2Engine:
         device_index: Sequence[int] = (0,),
         threads: int | None = None,
         temperature: float = 1.0,
+        workers: int | None = None,
     ) -> None:
         import ctranslate2
 
@@ -37,13 +38,14 @@ class CT2Engine:
             raise PrismError(
                 f"this {self.device} device cannot compute in {quantization}; it has {', '.join(sorted(supported))}"
             )
-        workers = (threads or available_cores()) if self.device == "cpu" else 1
+        threads = (threads or available_cores()) if self.device == "cpu" else 1
+        workers = workers or threads
         options = {
             "device": self.device,
             "device_index": list(device_index),
             "compute_type": quantization,
             "inter_threads": workers,
-            "intra_threads": 1,
+            "intra_threads": max(1, threads // workers),
         }
         try:
             self.translator: Any = ctranslate2.Translator(

@@ -22,6 +22,8 @@ class EngineOptions:
     temperature: float = 1.0
     budget: int | None = None
     """Padded tokens per batch; None leaves it to the engine."""
+    workers: int | None = None
+    """Batches computed at once, which share the threads or the GPU; None: one per CPU thread."""
     ray: str | None = None
     """Address of a Ray cluster that computes; `threads` are then those of one of its actors."""
 
@@ -34,6 +36,10 @@ class EngineOptions:
             raise PrismError(f"the batch budget must be at least 1 token, not {self.budget}")
         if self.threads is not None and self.threads < 1:
             raise PrismError(f"the number of threads must be at least 1, not {self.threads}")
+        if self.workers is not None and self.workers < 1:
+            raise PrismError(f"the number of workers must be at least 1, not {self.workers}")
+        if self.workers is not None and self.engine == "torch":
+            raise PrismError("the torch engine computes one batch at a time: use --workers with --engine ct2")
         if self.ray and self.device not in ("auto", "cpu", "cuda"):
             raise PrismError(f"with --ray the device is cpu, or cuda for a GPU per actor, not {self.device}")
 
@@ -61,4 +67,6 @@ def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
         indices = [int(part) for part in index.split(",")] if index else [0]
     except ValueError:
         raise PrismError(f"{options.device!r} is not a device: write cpu, cuda, cuda:0 or cuda:0,1") from None
-    return CT2Engine(model, options.quantization, name, indices, options.threads, options.temperature)
+    return CT2Engine(
+        model, options.quantization, name, indices, options.threads, options.temperature, options.workers
+    )
