@@ -10,7 +10,7 @@ Pearson with the judgments of each pair's 560 outputs, and their mean. A star: s
 MiniLM (Williams, p < 0.05). With `--model`, also BERTr over that translation model's own encoder. The paper's numbers
 have BERT-base (110M parameters, 12 layers) as encoder; ours have MiniLM (22M, 6 layers), because its weights can be
 installed with pip and used offline. The paper's TrainL had 125,000 single judgments that were never released; in its
-place, `-large` adds each rater's score of WMT20 zh-en (MQM).
+place, `-large` adds the direct assessments of WMT20 zh-en, nearly all of them by one annotator.
 """
 
 import argparse
@@ -42,6 +42,7 @@ from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.training.metric_trainer import MetricConfig, MetricTrainer
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"
+LONGEST = 30
 PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
 PAPER = {
     "paper: BLEU": (0.435, 0.432, 0.571, 0.393, 0.484, 0.538, 0.512),
@@ -71,11 +72,11 @@ def prepare(data: Path, folder: Path) -> None:
         lines = [f"{row['ref']}\t{row['hyp']}\t{row['da_z']}\n" for row in found if row["set"].endswith(year)]
         (folder / f"wmt{year}.tsv").write_text("ref\thyp\tscore\n" + "".join(lines), encoding="utf-8")
         print(f"{folder}/wmt{year}.tsv: {len(lines):,} judgments")
-    ratings = single_ratings(data / "judgments" / _MQM)
-    (folder / "mqm2020.tsv").write_text("ref\thyp\tscore\n" + "".join(ratings), encoding="utf-8")
-    print(f"{folder}/mqm2020.tsv: {len(ratings):,} ratings")
+    assessed = assessments(data / "judgments")
+    (folder / "da2020.tsv").write_text("ref\thyp\tscore\n" + "".join(assessed), encoding="utf-8")
+    print(f"{folder}/da2020.tsv: {len(assessed):,} judgments")
     for kind in KINDS:
-        for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "mqm2020.tsv"])):
+        for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "da2020.tsv"])):
             text = f'train = {json.dumps(train)}\ndev = ["wmt2015.tsv"]\noutput = "{name}"\nkind = "{kind}"\n'
             (folder / f"{name}.toml").write_text(text, encoding="utf-8")
 
@@ -110,9 +111,16 @@ def rated_outputs(path: Path) -> list[Rated]:
     ]
 
 
-def single_ratings(path: Path) -> list[str]:
-    """Every rater's score of every output, a line each."""
-    return [f"{one.reference}\t{one.hypothesis}\t{score}\n" for one in rated_outputs(path) for score in one.scores]
+def assessments(folder: Path) -> list[str]:
+    """The direct assessments of WMT20 zh-en, a line each. Long references are left out: they cost most of the time."""
+    with lzma.open(folder / _MQM, "rt", encoding="utf-8") as handle:
+        segments = {f"{record['doc']}::{record['doc_seg']}": record["sys"] for record in map(json.loads, handle)}
+    return [
+        f"{reference}\t{segments[row['docseg']][row['system']]}\t{row['z']}\n"
+        for row in rows(folder / "wmt20_da_seg.tsv.xz")
+        if row["lp"] == "zh-en" and not is_human(row["system"])
+        if len((reference := segments[row["docseg"]]["Human-A.0"]).split()) <= LONGEST
+    ]
 
 
 def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:

@@ -16,6 +16,7 @@ COMMANDS = {
     "score": "score translations against references or sources",
     "compare": "compare systems: which is better, and could it be chance?",
     "explain": "show which pieces of a translation make its score",
+    "configs": "print the configurations that come with the package",
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
     "metric": "train metrics on human judgments",

@@ -1,0 +1,44 @@
+"""`prism configs`: the configurations that come with the package, to start from."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt.cli.options import Command, option
+from prism_mt.errors import PrismError
+
+FOLDER = Path(__file__).parent.parent / "assets" / "configs"
+
+
+@dataclass
+class ConfigsOptions:
+    """Options of `prism configs`."""
+
+    name: str | None = option("print this one", None, positional=True)
+
+
+def run(options: ConfigsOptions) -> None:
+    """Print one configuration, or the names of all with what their first lines say."""
+    known = {path.stem: path for path in sorted(FOLDER.glob("*.toml"), key=lambda path: path.stem)}
+    if options.name is None:
+        for name, path in known.items():
+            print(f"{name:<16} {_title(path)}")
+        return
+    path = known.get(options.name.removesuffix(".toml"))
+    if path is None:
+        raise PrismError(f"there is no configuration {options.name!r}; there are {', '.join(known)}")
+    print(path.read_text(encoding="utf-8"), end="")
+
+
+def _title(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+COMMAND = Command(
+    "configs",
+    "Print a configuration that comes with the package, or list them all.",
+    ConfigsOptions,
+    run,
+    epilog="""examples:
+  prism configs
+  prism configs mini-corpus > corpus.toml""",
+)
