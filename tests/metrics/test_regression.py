@@ -1,5 +1,6 @@
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from tiny_bert import make_bert  # noqa: E402
 
 from prism_mt.cli.main import main  # noqa: E402
 from prism_mt.errors import PrismError  # noqa: E402
-from prism_mt.metrics.base import Segment  # noqa: E402
+from prism_mt.metrics.base import Segment, Side  # noqa: E402
 from prism_mt.metrics.catalogue import Setting, make_metric  # noqa: E402
 from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
+from prism_mt.metrics.regression import MetricSpec, RegressionMetric  # noqa: E402
 from prism_mt.metrics.regression_network import (  # noqa: E402
     KINDS,
     BiLSTM,
@@ -165,6 +167,36 @@ def test_long_texts_are_cut_and_empty_ones_scored() -> None:
     long, short, empty = (*texts(6, 2), np.zeros((3, 0, 5), np.float32))
     assert score(network, [long], [short], 4).tolist() == score(network, [long[:, :4]], [short]).tolist()
     assert score(network, [empty], [short]).isfinite().all()
+
+
+class MadeEncoder:
+    """An encoder of texts that are numbers: so many pieces, at most 7."""
+
+    name, digest, layers, width = "made", "0" * 64, 3, 5
+
+    def encode(self, texts: Sequence[str]) -> list[Array]:
+        made = [np.random.default_rng(int(text)) for text in texts]
+        return [
+            numbers.normal(size=(3, int(text) % 8, 5)).astype(np.float32)
+            for text, numbers in zip(texts, made, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("side", ["ref", "src"])
+def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
+    kind: Kind, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, encoder = make_network(kind), MadeEncoder()
+    spec = MetricSpec(kind, "made", encoder.digest, "en", 3, 5, 4, pieces=5)
+    pairs = [(str(one), str(other)) for one in range(11) for other in range(20)] * 2
+    wanted = [score(network, encoder.encode([one]), encoder.encode([other]), 5).item() for one, other in pairs]
+    read: list[int] = []
+    original = network.read
+    monkeypatch.setattr(network, "read", lambda text, mask: read.append(len(text)) or original(text, mask))
+    metric = RegressionMetric(spec, network, encoder, of_sources=MadeEncoder() if side == "src" else None)
+    np.testing.assert_allclose(metric.compare(pairs), wanted, atol=1e-5)
+    assert sum(read) == (11 + 20 if side == "src" else 20)
 
 
 TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}

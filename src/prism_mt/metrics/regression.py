@@ -5,8 +5,9 @@ weights.safetensors   the network's weights; the encoder's are not in it
 """
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,8 @@ from prism_mt.metrics.base import Side, sign
 from prism_mt.models.store import ModelDirectory
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from prism_mt.metrics.regression_network import RegressionNetwork
 
 CONFIG = "metric.json"
@@ -120,18 +123,52 @@ class RegressionMetric(AveragedMetric):
         self._other = of_sources or encoder
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """The network's score of each (output, other text)."""
+        """The network's score of each (output, other text); a text is read once, however many it is compared with."""
         import torch
 
+        scores = [0.0] * len(pairs)
+        with torch.inference_mode():
+            if self._other is self._encoder:
+                ours = theirs = self._read(self._encoder, itertools.chain.from_iterable(pairs))
+            else:
+                ours = self._read(self._encoder, (output for output, _ in pairs))
+                theirs = self._read(self._other, (other for _, other in pairs))
+            states = [(ours[output], theirs[other]) for output, other in pairs]
+            by_length = sorted(range(len(pairs)), key=lambda place: tuple(map(len, states[place])))
+            for start in range(0, len(pairs), _BATCH):
+                places = by_length[start : start + _BATCH]
+                found = self._judge([states[place] for place in places])
+                for place, score in zip(places, found, strict=True):
+                    scores[place] = score
+        return scores
+
+    def _read(self, encoder: PieceEncoder, texts: Iterable[str]) -> dict[str, "Tensor"]:
+        """The states (T, 2H) of every text."""
         from prism_mt.metrics.regression_network import pad
 
-        scores: list[float] = []
-        with torch.inference_mode():
-            for start in range(0, len(pairs), _BATCH):
-                ours, theirs = zip(*pairs[start : start + _BATCH], strict=True)
-                hypotheses, t_mask = pad(self._encoder.encode(ours), self._spec.pieces)
-                others, o_mask = pad(self._other.encode(theirs), self._spec.pieces)
-                scores.extend(self._network(hypotheses, others, t_mask, o_mask).tolist())
+        found: dict[str, Tensor] = {}
+        by_length = sorted(set(texts), key=lambda text: (len(text), text))
+        for start in range(0, len(by_length), _BATCH):
+            batch = by_length[start : start + _BATCH]
+            vectors, mask = pad(encoder.encode(batch), self._spec.pieces)
+            states = self._network.read(vectors, mask)
+            lengths = mask.sum(1).tolist()
+            found.update((text, row[:length]) for text, row, length in zip(batch, states, lengths, strict=True))
+        return found
+
+    def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:
+        """The scores of outputs and other texts that have been read."""
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        sides = []
+        for side in zip(*states, strict=True):
+            lengths = torch.tensor([len(rows) for rows in side])
+            sides.append(
+                (pad_sequence(list(side), batch_first=True), torch.arange(int(lengths.max())) < lengths[:, None])
+            )
+        (t, t_mask), (r, r_mask) = sides
+        scores: list[float] = self._network.judge(t, r, t_mask, r_mask).tolist()
         return scores
 
     def signature(self) -> str:

@@ -105,6 +105,15 @@ class RegressionNetwork(nn.Module):
     def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """Two (B, L, T, D) → (B,)."""
         t, r = self.encoder.read_both(self.mix(translation), self.mix(reference), t_mask, r_mask)
+        return self.judge(t, r, t_mask, r_mask)
+
+    def read(self, text: Tensor, mask: Tensor) -> Tensor:
+        """What `judge` needs of one side, whatever is on the other: (B, L, T, D) → (B, T, 2H)."""
+        states: Tensor = self.encoder(self.mix(text), mask)
+        return states
+
+    def judge(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
+        """Both sides as they were read, (B, T, 2H) → (B,)."""
         if self.kind == "esim":
             features = self._compare_pieces(t, r, t_mask, r_mask)
         else:
