@@ -2,11 +2,13 @@
 
     python benchmarks/parbleu.py [--model mini] [--data DIR] [--pairs de-en …] [--counts 0 1 5 25] [--segments N]
     python benchmarks/parbleu.py --methods beam diverse sample --counts 5
+    python benchmarks/parbleu.py --trained FOLDER --pairs lt-en
     python benchmarks/parbleu.py --human
 
 System-level Pearson with the direct assessments for every number of paraphrases, and for lt-en the daRR tau of segment
 scores; `1, no original` has the first paraphrase instead of the reference. Paraphrases are kept in the user's cache, so
-a killed run goes on. `--human`: BLEU with one to six references on the 500 segments that people have paraphrased.
+a killed run goes on. `--trained`: parESIM and its like, with folders that `prism metric train` wrote. `--human`: BLEU
+with one to six references on the 500 segments that people have paraphrased.
 """
 
 import argparse
@@ -27,11 +29,11 @@ from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
 from prism_mt.metaeval.correlation import pearson
 from prism_mt.metrics.base import Metric, Segment
+from prism_mt.metrics.catalogue import Setting, make_metric
 from prism_mt.metrics.paraphrased import (
     GeneratedParaphrases,
     ParaphrasedMetric,
     ParaphraseOptions,
-    Paraphrases,
     bleu,
     chrf_plus_plus,
 )
@@ -105,11 +107,11 @@ def judge(metric: Metric, task: Task, title: str) -> tuple[float, float]:
     return pearson(human, system_scores), tau
 
 
-def metrics(options: ParaphraseOptions, paraphrases: Paraphrases | None) -> list[Metric]:
-    return [
-        ParaphrasedMetric("parbleu", bleu("en"), options, paraphrases),
-        ParaphrasedMetric("parchrf++", chrf_plus_plus(), options, paraphrases),
-    ]
+def plain_metrics(trained: Sequence[str]) -> dict[str, Metric]:
+    """What is computed with more references: trained metrics, or the two of the paper."""
+    if trained:
+        return {f"par:{folder}": make_metric(folder, Setting("en")) for folder in trained}
+    return {"parbleu": bleu("en"), "parchrf++": chrf_plus_plus()}
 
 
 def prepare(paraphrases: GeneratedParaphrases, tasks: dict[str, Task], method: str) -> None:
@@ -122,9 +124,16 @@ def prepare(paraphrases: GeneratedParaphrases, tasks: dict[str, Task], method: s
 
 
 def generated(
-    model: str, data: Path, pairs: Sequence[str], methods: Sequence[str], counts: Sequence[int], limit: int | None
+    model: str,
+    data: Path,
+    pairs: Sequence[str],
+    methods: Sequence[str],
+    counts: Sequence[int],
+    limit: int | None,
+    trained: Sequence[str],
 ) -> Table:
     directory = open_model(model)
+    plain = plain_metrics(trained)
     wanted = [(f"{count}", ParaphraseOptions(count)) for count in counts]
     if any(counts):
         wanted.append(("1, no original", ParaphraseOptions(1, replace=True)))
@@ -137,10 +146,9 @@ def generated(
             prepare(paraphrases, tasks, method)
         for title, options in wanted:
             source = paraphrases if options.number else None
-            for place, name in enumerate(("parbleu", "parchrf++")):
-                judged = [
-                    judge(metrics(options, source)[place], task, f"{pair} {title}") for pair, task in tasks.items()
-                ]
+            for name, metric in plain.items():
+                joined = ParaphrasedMetric(name, metric, options, source)
+                judged = [judge(joined, task, f"{name} {pair} {title}") for pair, task in tasks.items()]
                 tau = dict(zip(pairs, (tau for _, tau in judged), strict=True)).get("lt-en", float("nan"))
                 rows.append((name, method, title, *(r for r, _ in judged), tau))
                 print(*rows[-1], flush=True)
@@ -178,13 +186,22 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["diverse"], choices=list(SEARCHES))
     parser.add_argument("--counts", nargs="+", type=int, default=[0, 1, 5, 25])
     parser.add_argument("--segments", type=int, help="only the first so many of each pair")
+    parser.add_argument(
+        "--trained", nargs="+", default=[], metavar="FOLDER", help="metrics of `prism metric train`"
+    )
     parser.add_argument("--human", action="store_true")
     options = parser.parse_args()
     if options.human:
         table = human(options.data)
     else:
         table = generated(
-            options.model, options.data, options.pairs, options.methods, options.counts, options.segments
+            options.model,
+            options.data,
+            options.pairs,
+            options.methods,
+            options.counts,
+            options.segments,
+            options.trained,
         )
     print(to_text(table), end="")
 
