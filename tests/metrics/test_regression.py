@@ -169,6 +169,18 @@ def test_long_texts_are_cut_and_empty_ones_scored() -> None:
     assert score(network, [empty], [short]).isfinite().all()
 
 
+def test_dropout_is_the_papers_unless_said() -> None:
+    shares = {kind: RegressionNetwork(kind, 3, 5, 4).dropout.p for kind in KINDS}
+    assert shares == {"bilstm": 0.0, "bilstm-attention": 0.0, "esim": 0.5}
+    inputs, masks = [torch.ones(1, 3, 4, 5)] * 2, [torch.ones(1, 4, dtype=torch.bool)] * 2
+    for settings in ({"input_dropout": 0.5}, {"dropout": 0.5}):
+        network = RegressionNetwork("bilstm", 3, 5, 4, **settings)
+        scores = {network(*inputs, *masks).item() for _ in range(8)}
+        assert len(scores) > 1, settings
+        network.eval()
+        assert len({network(*inputs, *masks).item() for _ in range(3)}) == 1
+
+
 class MadeEncoder:
     """An encoder of texts that are numbers: so many pieces, at most 7."""
 
@@ -193,7 +205,12 @@ def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
     wanted = [score(network, encoder.encode([one]), encoder.encode([other]), 5).item() for one, other in pairs]
     read: list[int] = []
     original = network.read
-    monkeypatch.setattr(network, "read", lambda text, mask: read.append(len(text)) or original(text, mask))
+
+    def counted(text: Any, mask: Any) -> Any:
+        read.append(len(text))
+        return original(text, mask)
+
+    monkeypatch.setattr(network, "read", counted)
     metric = RegressionMetric(spec, network, encoder, of_sources=MadeEncoder() if side == "src" else None)
     np.testing.assert_allclose(metric.compare(pairs), wanted, atol=1e-5)
     assert sum(read) == (11 + 20 if side == "src" else 20)
@@ -246,6 +263,15 @@ def test_a_resumed_run_is_the_same_run(run: Path) -> None:
     assert whole["progress"] == halves["progress"]
     for name, tensor in whole["network"].items():
         assert torch.equal(tensor, halves["network"][name]), name
+
+
+def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=12, output="first"))]) == 0
+    before = scores_of(run, "first")
+    assert main(["metric", "train", str(configure(run, epochs=1, rate=1e-9, start="first"))]) == 0
+    np.testing.assert_allclose(scores_of(run), before, atol=1e-4)
+    assert main(["metric", "train", str(configure(run, kind="bilstm", start="first", output="other"))]) == 2
+    assert "its kind is esim, here it is bilstm" in capsys.readouterr().err
 
 
 def test_paraphrased_references_are_averaged(run: Path) -> None:
@@ -320,6 +346,12 @@ def test_bad_judgments(run: Path, content: str, message: str, capsys: pytest.Cap
     (run / "train.tsv").write_text(content, "utf-8")
     assert main(["metric", "train", str(configure(run))]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", [{"input_dropout": 1.0}, {"dropout": -0.1}, {"rate": 0.0}])
+def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, **settings))]) == 2
+    assert next(iter(settings)) in capsys.readouterr().err
 
 
 def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,10 +23,10 @@ def run(options: ConfigsOptions) -> None:
         for name, path in known.items():
             print(f"{name:<16} {_title(path)}")
         return
-    path = known.get(options.name.removesuffix(".toml"))
-    if path is None:
-        raise PrismError(f"there is no configuration {options.name!r}; there are {', '.join(known)}")
-    print(path.read_text(encoding="utf-8"), end="")
+    name = options.name.removesuffix(".toml")
+    if name not in known:
+        raise PrismError(f"there is no configuration {name!r}; there are {', '.join(known)}")
+    print(known[name].read_text(encoding="utf-8"), end="")
 
 
 def _title(path: Path) -> str:

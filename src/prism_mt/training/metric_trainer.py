@@ -19,7 +19,7 @@ from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
-from prism_mt.metrics.regression import MetricSpec, write_metric
+from prism_mt.metrics.regression import MetricSpec, read_network, read_spec, write_metric
 from prism_mt.metrics.regression_network import RegressionNetwork, pad
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.models.store import ModelDirectory
@@ -45,8 +45,14 @@ class MetricConfig:
     loss: Literal["mse", "ranking"] = "mse"
     margin: float = 0.1
     """Of the ranking loss."""
+    start: str = ""
+    """Folder of a trained metric of the same kind and size to start from, such as one that learned another metric."""
     hidden: int = 300
     pieces: int = 100
+    input_dropout: float = 0.0
+    """Of the encoder's vectors; the paper has none."""
+    dropout: float | None = None
+    """Of what is pooled; by default the paper's, 0.5 for ESIM and else none."""
     batch: int = 32
     rate: float = 4e-4
     clip: float = 10.0
@@ -61,6 +67,9 @@ class MetricConfig:
         for name in ("hidden", "pieces", "batch", "rate", "clip", "epochs", "patience"):
             if not getattr(self, name) > 0:
                 raise PrismError(f"{name} must be above 0, not {getattr(self, name)}")
+        for name, share in (("input_dropout", self.input_dropout), ("dropout", self.dropout or 0.0)):
+            if not 0 <= share < 1:
+                raise PrismError(f"{name} must be at least 0 and below 1, not {share}")
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,7 @@ def load_config(path: Path) -> MetricConfig:
         train=tuple(home / name for name in config.train),
         dev=tuple(home / name for name in config.dev),
         output=home / config.output,
+        start=str(home / config.start) if config.start else "",
     )
 
 
@@ -145,7 +155,16 @@ class MetricTrainer:
             config.side,
         )
         torch.manual_seed(config.seed)
-        self.network = RegressionNetwork(config.kind, self.spec.layers, self.spec.width, config.hidden)
+        self.network = RegressionNetwork(
+            config.kind,
+            self.spec.layers,
+            self.spec.width,
+            config.hidden,
+            config.input_dropout,
+            config.dropout,
+        )
+        if config.start:
+            self._take_weights(Path(config.start))
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
         # A plateau is an epoch without a better result.
         self.schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(self.optimiser, "max", factor=0.5, patience=0)
@@ -153,6 +172,15 @@ class MetricTrainer:
         self._state = config.output / "state.pt"
         if not fresh and self._state.exists():
             self._resume()
+
+    def _take_weights(self, folder: Path) -> None:
+        """Start from another metric's network."""
+        found = read_spec(folder)
+        for name in ("kind", "encoder_digest", "layers", "width", "hidden"):
+            theirs, ours = getattr(found, name), getattr(self.spec, name)
+            if theirs != ours:
+                raise PrismError(f"{folder} cannot be the start: its {name} is {theirs}, here it is {ours}")
+        self.network.load_state_dict(read_network(folder, found).state_dict())
 
     def _open_encoders(self, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
         """Of outputs, and of references or sources."""
