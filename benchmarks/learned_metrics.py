@@ -1,6 +1,7 @@
 """Embedding and learned metrics on WMT17 segments into English, beside Mathur et al. 2019.
 
     python benchmarks/learned_metrics.py prepare FOLDER     judgments of WMT15 and WMT16, a configuration per network
+    python benchmarks/learned_metrics.py teach FOLDER       scores of a linear teacher, for networks to imitate first
     prism metric train FOLDER/esim.toml                     and so on, for those that are wanted
     python benchmarks/learned_metrics.py table [FOLDER/esim …] [--model M]
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
@@ -11,6 +12,10 @@ MiniLM (Williams, p < 0.05). With `--model`, also BERTr over that translation mo
 have BERT-base (110M parameters, 12 layers) as encoder; ours have MiniLM (22M, 6 layers), because its weights can be
 installed with pip and used offline. The paper's TrainL had 125,000 single judgments that were never released; in its
 place, `-large` adds the direct assessments of WMT20 zh-en, nearly all of them by one annotator.
+
+`-taught` learns to imitate a teacher before it learns from people: a linear combination of how well each layer's pieces
+are matched (recall and precision), fitted to WMT16. The teacher can score any pair, so there is more to learn from;
+`-after` goes on from there with the judgments of WMT16, in smaller steps.
 """
 
 import argparse
@@ -39,7 +44,7 @@ from prism_mt.metrics.regression import MetricSpec, write_metric
 from prism_mt.metrics.regression_network import KINDS, RegressionNetwork
 from prism_mt.progress import track
 from prism_mt.report.table import Column, Table, number, to_text
-from prism_mt.training.metric_trainer import MetricConfig, MetricTrainer
+from prism_mt.training.metric_trainer import Judged, MetricConfig, MetricTrainer, read_judged
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"
 LONGEST = 30
@@ -77,8 +82,47 @@ def prepare(data: Path, folder: Path) -> None:
     print(f"{folder}/da2020.tsv: {len(assessed):,} judgments")
     for kind in KINDS:
         for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "da2020.tsv"])):
-            text = f'train = {json.dumps(train)}\ndev = ["wmt2015.tsv"]\noutput = "{name}"\nkind = "{kind}"\n'
-            (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+            write_config(folder, name, kind, train)
+        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "epochs = 4\n")
+        write_config(folder, f"{kind}-after", kind, ["wmt2016.tsv"], f'start = "{kind}-taught"\nrate = 1e-4\n')
+
+
+def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more: str = "") -> None:
+    text = f'train = {json.dumps(train)}\ndev = ["wmt2015.tsv"]\noutput = "{name}"\nkind = "{kind}"\n{more}'
+    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+
+
+def teach(folder: Path) -> None:
+    """Fit the teacher to WMT16, and let it score those outputs and the shorter ones of WMT20, of which it saw none."""
+    encoder = StoredEncoder(open_piece_encoder("minilm", "en", lambda: ModelInUse().directory), "all")
+    known, new = list(read_judged(folder / "wmt2016.tsv")), list(read_judged(folder / "da2020.tsv"))
+    new = [row for row in new if len(row.other.split()) <= 22 and len(row.hypothesis.split()) <= 30]
+    human = np.array([row.score for row in known])
+    matched = matches(encoder, known)
+    mean, spread = matched.mean(0), matched.std(0)
+    inputs = (matched - mean) / spread
+    ridge = inputs.T @ inputs + 10 * np.eye(inputs.shape[1])
+    weights = np.linalg.solve(ridge, inputs.T @ (human - human.mean()))
+    weights *= human.std() / (inputs @ weights).std()  # as spread as people's scores
+    scores = np.concatenate([inputs, (matches(encoder, new) - mean) / spread]) @ weights
+    with (folder / "taught.tsv").open("w", encoding="utf-8") as handle:
+        handle.write("ref\thyp\tscore\n")
+        for row, score in zip([*known, *new], scores, strict=True):
+            handle.write(f"{row.other}\t{row.hypothesis}\t{score}\n")
+    print(f"{folder}/taught.tsv: {len(scores):,} scores of the teacher")
+
+
+def matches(encoder: StoredEncoder, judged: Sequence[Judged]) -> NDArray[np.float64]:
+    """For each layer the mean best cosine of the reference's pieces, then of the output's: a row for each output."""
+    found = []
+    for row in track(iter(judged), "matching pieces", len(judged)):
+        sides = [
+            vectors / np.linalg.norm(vectors, axis=2, keepdims=True)
+            for vectors in encoder.encode([row.other, row.hypothesis])
+        ]
+        cosines = sides[0] @ sides[1].transpose(0, 2, 1)
+        found.append(np.concatenate([cosines.max(2).mean(1), cosines.max(1).mean(1)]))
+    return np.array(found, dtype=np.float64)
 
 
 class Rated(NamedTuple):
@@ -262,13 +306,15 @@ def main() -> None:
     parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
     parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
-    parser.add_argument("what", choices=("prepare", "table", "figure1", "speed"))
-    parser.add_argument("folders", nargs="*", help="prepare, figure1: where to write; table: trained metrics")
+    parser.add_argument("what", choices=("prepare", "teach", "table", "figure1", "speed"))
+    parser.add_argument("folders", nargs="*", help="prepare, teach, figure1: where to write; table: trained")
     options = parser.parse_args()
-    if options.what in ("prepare", "figure1") and len(options.folders) != 1:
+    if options.what in ("prepare", "teach", "figure1") and len(options.folders) != 1:
         parser.error(f"{options.what} needs one folder")
     if options.what == "prepare":
         prepare(options.data, Path(options.folders[0]))
+    elif options.what == "teach":
+        teach(Path(options.folders[0]))
     elif options.what == "figure1":
         figure1(options, Path(options.folders[0]))
     elif options.what == "speed":
