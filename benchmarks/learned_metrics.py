@@ -83,8 +83,10 @@ def prepare(data: Path, folder: Path) -> None:
     for kind in KINDS:
         for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "da2020.tsv"])):
             write_config(folder, name, kind, train)
-        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "epochs = 4\n")
-        write_config(folder, f"{kind}-after", kind, ["wmt2016.tsv"], f'start = "{kind}-taught"\nrate = 1e-4\n')
+        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "epochs = 3\n")
+        write_config(
+            folder, f"{kind}-after", kind, ["wmt2016.tsv"], f'start = "{kind}-taught"\nrate = 1e-4\nepochs = 4\n'
+        )
 
 
 def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more: str = "") -> None:
