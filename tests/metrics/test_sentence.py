@@ -1,5 +1,6 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from prism_mt.encoders.catalogue import open_sentence_encoder
 from prism_mt.encoders.sentence import Vectors
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import Setting, entry, make_metric
+from prism_mt.metrics.catalogue import ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.combined import CombinedMetric, parse_terms
+from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.sentence import SentenceMetric
 from prism_mt.models.store import write_model
 
@@ -118,6 +120,42 @@ def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
         chosen = [float(scores[place, ids[place + 1]]) for place in range(1, len(ids) - 1)]
         assert found.score == pytest.approx(math.fsum(chosen) / len(chosen), abs=1e-5)
         assert len(chosen) == len(pieces) + 1
+
+
+def test_lm_of_texts_that_are_too_long(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    from prism_mt.metrics.fluency import FluencyMetric
+
+    class Numbers:
+        """Ten ids, of which the first is the start; a text is a list of them, and id i has logit i."""
+
+        name, limit = "numbers", 3
+
+        def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
+            return (0, *map(int, text.split())), 1
+
+        def logits(self, ids: Any) -> Any:
+            assert ids.shape[1] <= self.limit
+            return torch.arange(10.0).expand(*ids.shape, 10)
+
+    def score(text: str, long: LongPolicy) -> float:
+        return next(FluencyMetric(Numbers(), long).score([Segment(text)])).score
+
+    total = float(torch.arange(10.0).logsumexp(0))
+    assert score("1 2 9", "error") == pytest.approx(4 - total, abs=1e-5)
+    with pytest.raises(PrismError, match="4 pieces is longer than the 3"):
+        score("1 2 9 8", "error")
+    assert score("1 2 9 8 4", "truncate") == pytest.approx(4 - total, abs=1e-5)
+    assert score("1 2 9 8 4", "window") == pytest.approx(24 / 5 - total, abs=1e-5)
+    assert FluencyMetric(Numbers(), "window").signature().split("|")[4] == "long:window"
+
+
+def test_prism_ref_does_not_need_the_sources_language(tmp_path: Path) -> None:
+    model = write_model(make_model(), tmp_path / "model")
+    setting = Setting("en", "lt", ModelInUse(str(model.folder)))
+    assert make_metric("prism-ref", setting).name == "prism-ref"
+    with pytest.raises(PrismError, match="'lt'"):
+        make_metric("prism-src", setting)
 
 
 def test_lm_from_a_hugging_face_folder(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric
 from prism_mt.metaeval.task import PRESETS, Task, preset
 from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.table import Format, Table, render_all
 
@@ -50,6 +52,9 @@ class MetricOptions(EncoderOptions, OutputOptions):
     )
     metric: list[str] = option("metrics to compute from the texts", [], flags=("-m",), metavar="NAME")
     model: str = option("model of the computed metrics that need one", DEFAULT_MODEL, metavar="M")
+    long: LongPolicy = option(
+        "an output longer than the model's positions: stop, cut it off, or score windows", "error"
+    )
     offline: bool = option("never use the network, not even for hf: models", False)
     select: list[str] = option("only these of the metrics in --scores", [], metavar="NAME")
     lower_is_better: list[str] = option("metrics in --scores that count errors", [], metavar="NAME")
@@ -101,7 +106,8 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
 def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
     """What the metrics of a language pair are built from."""
     source, _, target = judgments.pair.partition("-")
-    return Setting(target, source, model, encoder=options.encoder, language_model=options.language_model)
+    prism = PrismOptions(long=options.long)
+    return Setting(target, source, model, prism, encoder=options.encoder, language_model=options.language_model)
 
 
 def write_tables(tables: Sequence[Table], options: TableOptions) -> None:

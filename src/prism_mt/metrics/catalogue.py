@@ -81,7 +81,8 @@ def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setti
     def make(setting: Setting) -> Metric:
         model = setting.model
         language = model.language(setting.language)
-        source = model.language(setting.source_language) if setting.source_language else None
+        from_source = side == "src" and setting.source_language
+        source = model.language(setting.source_language or "") if from_source else None
         batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, WINDOW)
         return kind(side, model.directory, model.engine, language, source, setting.prism, *batching)
 
@@ -129,7 +130,7 @@ def _fluency(setting: Setting) -> Metric:
         from prism_mt.metrics.fluency import open_language_model
     except ImportError:
         raise MissingExtra("the metric lm", "train") from None
-    return open_language_model(setting.language_model, setting.language)
+    return open_language_model(setting.language_model, setting.language, setting.prism.long)
 
 
 _REF: frozenset[Side] = frozenset({"ref"})

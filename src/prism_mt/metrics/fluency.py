@@ -11,6 +11,7 @@ import torch
 from prism_mt.encoders.base import batches_by_length, check_length
 from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.metrics.base import Segment, SegmentScore, Side, sign
+from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.models.language_model import from_weights
 from prism_mt.models.store import ModelDirectory, is_model_directory
 from prism_mt.text.languages import resolve
@@ -100,8 +101,9 @@ class FluencyMetric:
     name = "lm"
     needs: frozenset[Side] = frozenset()
 
-    def __init__(self, model: CausalModel) -> None:
+    def __init__(self, model: CausalModel, long: LongPolicy = "error") -> None:
         self._model = model
+        self._long: LongPolicy = long
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Chunk by chunk; outputs of similar length go through the model together."""
@@ -116,30 +118,41 @@ class FluencyMetric:
 
     def signature(self) -> str:
         """Which model."""
-        return sign(self.name, model=self._model.name, reduction="mean", log="e")
+        long = None if self._long == "error" else self._long
+        return sign(self.name, model=self._model.name, reduction="mean", log="e", long=long)
 
     def _means(self, texts: Sequence[str]) -> list[float]:
-        tokens = [self._model.tokens(text) for text in texts]
-        for text, (ids, _) in zip(texts, tokens, strict=True):
-            check_length(text, len(ids) - 1, self._model.limit, self._model.name)
-        means: dict[int, float] = {}
+        windows = [(place, *window) for place, text in enumerate(texts) for window in self._windows(text)]
+        sums, counts = [0.0] * len(texts), [0] * len(texts)
         with torch.inference_mode():
-            for places in batches_by_length([len(ids) for ids, _ in tokens], budget=2048):
-                longest = len(tokens[places[0]][0])
+            for batch in batches_by_length([len(ids) for _, ids, _ in windows], budget=2048):
+                longest = len(windows[batch[0]][1])
                 # What comes after the end is not seen by what comes before it: any id will do as padding.
-                rows = torch.tensor([[*tokens[p][0], *[0] * (longest - len(tokens[p][0]))] for p in places])
+                rows = torch.tensor([[*windows[w][1], *[0] * (longest - len(windows[w][1]))] for w in batch])
                 scores = self._model.logits(rows[:, :-1]).float().log_softmax(2)
                 chosen = scores.gather(2, rows[:, 1:, None])[..., 0].double()
-                for row, place in enumerate(places):
-                    ids, first = tokens[place]
-                    means[place] = float(chosen[row, first - 1 : len(ids) - 1].mean())
-        return [means[place] for place in range(len(texts))]
+                for row, index in enumerate(batch):
+                    place, ids, first = windows[index]
+                    sums[place] += float(chosen[row, first - 1 : len(ids) - 1].sum())
+                    counts[place] += len(ids) - first
+        return [total / count for total, count in zip(sums, counts, strict=True)]
+
+    def _windows(self, text: str) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Ids and the place of the first that counts: all of a text, or where it is too long what the policy says."""
+        ids, first = self._model.tokens(text)
+        if self._long == "error":
+            check_length(text, len(ids) - 1, self._model.limit, self._model.name)
+        size = self._model.limit + 1 - first  # the last of the ids is predicted only
+        for start in range(first, len(ids), size):
+            yield ids[:first] + ids[start : start + size], first
+            if self._long == "truncate":
+                return
 
 
-def open_language_model(path: Path, language: str) -> FluencyMetric:
+def open_language_model(path: Path, language: str, long: LongPolicy = "error") -> FluencyMetric:
     """The metric of a model directory of ours, or of a Hugging Face folder."""
     if is_model_directory(path):
-        return FluencyMetric(TrainedModel(ModelDirectory(path), language))
+        return FluencyMetric(TrainedModel(ModelDirectory(path), language), long)
     if not path.is_dir():
         raise PrismError(f"there is no language model {path}")
-    return FluencyMetric(HuggingFaceModel(path))
+    return FluencyMetric(HuggingFaceModel(path), long)
