@@ -1,0 +1,162 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from tiny_bert import make_bert  # noqa: E402
+
+from prism_mt.cli.main import main  # noqa: E402
+from prism_mt.errors import PrismError  # noqa: E402
+from prism_mt.metrics.base import Segment  # noqa: E402
+from prism_mt.metrics.catalogue import Setting, make_metric  # noqa: E402
+from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
+
+TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an encoder, judgments and a configuration."""
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    make_bert(tmp_path / "bert")
+    rows = [f"the dog barks loudly\t{text}\t{score}\tx\n" for text, score in TRUTH.items()]
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text("ref\thyp\tscore\tnote\n" + "".join(rows * 3), "utf-8")
+    return tmp_path
+
+
+def configure(folder: Path, **settings: object) -> Path:
+    values: dict[str, object] = {"train": ["train.tsv"], "dev": ["dev.tsv"], "output": "out"}
+    values |= {"encoder": str(folder / "bert")}
+    values |= {"hidden": 6, "batch": 4, "epochs": 6, "rate": 0.02, "patience": 20, **settings}
+    path = folder / "run.toml"
+    path.write_text("".join(f"{name} = {value!r}\n" for name, value in values.items()), "utf-8")
+    return path
+
+
+def scores_of(folder: Path, name: str = "out") -> list[float]:
+    metric = make_metric(str(folder / name), Setting("en"))
+    return [one.score for one in metric.score(Segment(text, ("the dog barks loudly",)) for text in TRUTH)]
+
+
+@pytest.mark.parametrize(("kind", "loss"), [("esim", "mse"), ("bilstm", "ranking"), ("bilstm-attention", "mse")])
+def test_a_trained_metric_has_learned(run: Path, kind: str, loss: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, kind=kind, loss=loss, epochs=12))]) == 0
+    assert "dev Pearson" in capsys.readouterr().out
+    found = scores_of(run)
+    assert np.corrcoef(found, list(TRUTH.values()))[0, 1] > 0.8
+    metric = make_metric(str(run / "out"), Setting("en"))
+    assert metric.signature().startswith(f"{kind}|weights:")
+
+
+def test_a_resumed_run_is_the_same_run(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=4, output="whole"))]) == 0
+    assert main(["metric", "train", str(configure(run, epochs=2))]) == 0
+    assert main(["metric", "train", str(configure(run, epochs=4))]) == 0
+    whole, halves = (torch.load(run / name / "state.pt", weights_only=True) for name in ("whole", "out"))
+    assert whole["progress"] == halves["progress"]
+    for name, tensor in whole["network"].items():
+        assert torch.equal(tensor, halves["network"][name]), name
+
+
+def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=12, output="first"))]) == 0
+    before = scores_of(run, "first")
+    assert main(["metric", "train", str(configure(run, epochs=1, rate=1e-9, start="first"))]) == 0
+    np.testing.assert_allclose(scores_of(run), before, atol=1e-4)
+    assert main(["metric", "train", str(configure(run, kind="bilstm", start="first", output="other"))]) == 2
+    assert "its kind is esim, here it is bilstm" in capsys.readouterr().err
+
+
+def test_paraphrased_references_are_averaged(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    listed = '{"source": "the dog barks loudly", "hypotheses": [{"text": "a black dog", "score": -1.0}]}\n'
+    (run / "paraphrases.jsonl").write_text(listed, "utf-8")
+    setting = Setting("en", paraphrases=ParaphraseOptions(1, file=run / "paraphrases.jsonl"))
+    segment = Segment("the dog", ("the dog barks loudly",), number=1)
+    (par,) = make_metric(f"par:{run / 'out'}", setting).score([segment])
+    plain = make_metric(str(run / "out"), Setting("en"))
+    both = [
+        next(plain.score([Segment("the dog", (text,))])).score for text in (segment.references[0], "a black dog")
+    ]
+    assert par.score == pytest.approx(sum(both) / 2, abs=1e-6)
+
+
+def test_a_trained_metric_with_the_source_in_place_of_the_reference(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    by_reference, by_source = (
+        next(make_metric(f"{way}{run / 'out'}", Setting("en")).score([segment])).score
+        for way, segment in (("", Segment("a cat", ("the dog",))), ("src:", Segment("a cat", ("?",), "the dog")))
+    )
+    assert by_source == by_reference
+    metric = make_metric(f"src:{run / 'out'}", Setting("en"))
+    assert metric.name == "esim-src"
+    assert metric.needs == {"src"}
+    assert "|trained:ref|" in metric.signature()
+    (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
+    with pytest.raises(PrismError, match="bert knows en only"):
+        make_metric(f"src:{run / 'out'}", Setting("en"))
+    with pytest.raises(PrismError, match="does not know de; it knows en"):
+        make_metric(str(run / "out"), Setting("de"))
+
+
+def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1, side="src"))]) == 2
+    assert "must name the columns src, hyp, score: there is no src" in capsys.readouterr().err
+    for name in ("train.tsv", "dev.tsv"):
+        text = (run / name).read_text("utf-8")
+        (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
+    assert main(["metric", "train", str(configure(run, epochs=1, side="src"))]) == 0
+    metric = make_metric(str(run / "out"), Setting("en"))
+    assert metric.needs == {"src"}
+    assert next(metric.score([Segment("a cat", source="the dog")])).score < 9
+    with pytest.raises(PrismError, match="there are no references to paraphrase"):
+        make_metric(f"par:{run / 'out'}", Setting("en"))
+
+
+def test_score_takes_the_folder_of_a_trained_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):
+        (run / name).write_text(text, "utf-8")
+    capsys.readouterr()
+    names = [str(run / "out"), "bertr", f"0.5*bertr+2*{run / 'out'}"]
+    command = ["score", "--cand", str(run / "cand"), "--ref", str(run / "ref"), "--lang", "en", "--format", "json"]
+    assert main([*command, "--encoder", str(run / "bert"), "--metric", *names]) == 0
+    results = json.loads(capsys.readouterr().out)
+    esim, bertr, both = (float(result["score"]) for result in results["results"])
+    assert both == pytest.approx(0.5 * bertr + 2 * esim, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ref\thyp\n", "there is no score"),
+        ("ref\thyp\tscore\na\tb\tgood\n", "line 2: the score 'good' is not a number"),
+        ("ref\thyp\tscore\na\tb\n", "line 2: 2 columns, expected 3"),
+        ("ref\thyp\tscore\na\tb\t1\n", "at least 2 judgments"),
+    ],
+)
+def test_bad_judgments(run: Path, content: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "train.tsv").write_text(content, "utf-8")
+    assert main(["metric", "train", str(configure(run))]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", [{"input_dropout": 1.0}, {"dropout": -0.1}, {"rate": 0.0}])
+def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, **settings))]) == 2
+    assert next(iter(settings)) in capsys.readouterr().err
+
+
+def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    assert main(["metric", "train", str(configure(run, epochs=1, hidden=5))]) == 2
+    assert "other settings" in capsys.readouterr().err
+    config = run / "bert" / "config.json"
+    config.write_text(config.read_text("utf-8") + "\n", "utf-8")
+    with pytest.raises(PrismError, match="trained with another encoder"):
+        scores_of(run)
