@@ -162,18 +162,6 @@ def test_long_texts_are_cut_and_empty_ones_scored() -> None:
     assert score(network, [empty], [short]).isfinite().all()
 
 
-def test_dropout_is_the_papers_unless_said() -> None:
-    shares = {kind: RegressionNetwork(kind, 3, 5, 4).dropout.p for kind in KINDS}
-    assert shares == {"bilstm": 0.0, "bilstm-attention": 0.0, "esim": 0.5}
-    inputs, masks = [torch.ones(1, 3, 4, 5)] * 2, [torch.ones(1, 4, dtype=torch.bool)] * 2
-    for settings in ({"input_dropout": 0.5}, {"dropout": 0.5}):
-        network = RegressionNetwork("bilstm", 3, 5, 4, **settings)
-        scores = {network(*inputs, *masks).item() for _ in range(8)}
-        assert len(scores) > 1, settings
-        network.eval()
-        assert len({network(*inputs, *masks).item() for _ in range(3)}) == 1
-
-
 class MadeEncoder:
     """An encoder of texts that are numbers: so many pieces, at most 7."""
 

@@ -122,7 +122,7 @@ def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
         assert len(chosen) == len(pieces) + 1
 
 
-def test_lm_of_texts_that_are_too_long(tmp_path: Path) -> None:
+def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None:
     torch = pytest.importorskip("torch", reason="needs the extra train")
     from prism_mt.metrics.fluency import FluencyMetric
 
@@ -139,13 +139,16 @@ def test_lm_of_texts_that_are_too_long(tmp_path: Path) -> None:
             return torch.arange(10.0).expand(*ids.shape, 10)
 
     def score(text: str, long: LongPolicy) -> float:
-        return next(FluencyMetric(Numbers(), long).score([Segment(text)])).score
+        (found,) = FluencyMetric(Numbers(), long).score([Segment(text)])
+        return found.score
 
     total = float(torch.arange(10.0).logsumexp(0))
     assert score("1 2 9", "error") == pytest.approx(4 - total, abs=1e-5)
     with pytest.raises(PrismError, match="4 pieces is longer than the 3"):
         score("1 2 9 8", "error")
+    assert not caplog.messages
     assert score("1 2 9 8 4", "truncate") == pytest.approx(4 - total, abs=1e-5)
+    assert caplog.messages == ["lm: 1 over-long texts were truncated"]
     assert score("1 2 9 8 4", "window") == pytest.approx(24 / 5 - total, abs=1e-5)
     assert FluencyMetric(Numbers(), "window").signature().split("|")[4] == "long:window"
 

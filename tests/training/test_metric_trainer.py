@@ -146,7 +146,7 @@ def test_bad_judgments(run: Path, content: str, message: str, capsys: pytest.Cap
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("settings", [{"input_dropout": 1.0}, {"dropout": -0.1}, {"rate": 0.0}])
+@pytest.mark.parametrize("settings", [{"rate": 0.0}, {"hidden": 0}, {"patience": -1}])
 def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, **settings))]) == 2
     assert next(iter(settings)) in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from prism_mt.models.store import ModelDirectory, is_model_directory
 from prism_mt.text.languages import resolve
 
 _CHUNK = 256
+_LOG = logging.getLogger("prism_mt")
 
 
 class CausalModel(Protocol):
@@ -104,13 +106,17 @@ class FluencyMetric:
     def __init__(self, model: CausalModel, long: LongPolicy = "error") -> None:
         self._model = model
         self._long: LongPolicy = long
+        self._cut = 0
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Chunk by chunk; outputs of similar length go through the model together."""
-        rest = iter(segments)
+        rest, self._cut = iter(segments), 0
         while chunk := list(itertools.islice(rest, _CHUNK)):
             for value in self._means([segment.hypothesis for segment in chunk]):
                 yield SegmentScore(value, (value, 1.0))
+        if self._cut:
+            word = "truncated" if self._long == "truncate" else "scored in windows"
+            _LOG.warning("lm: %d over-long texts were %s", self._cut, word)
 
     def aggregate(self, totals: Sequence[float]) -> float:
         """The mean of the segments' scores."""
@@ -143,6 +149,7 @@ class FluencyMetric:
         if self._long == "error":
             check_length(text, len(ids) - 1, self._model.limit, self._model.name)
         size = self._model.limit + 1 - first  # the last of the ids is predicted only
+        self._cut += len(ids) - first > size
         for start in range(first, len(ids), size):
             yield ids[:first] + ids[start : start + size], first
             if self._long == "truncate":

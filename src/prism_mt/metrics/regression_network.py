@@ -15,7 +15,7 @@ from prism_mt.metrics.lstm import run_lstm
 
 Kind = Literal["bilstm", "bilstm-attention", "esim"]
 KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
-_ESIM_DROPOUT = 0.5
+_DROPOUT = 0.5
 
 
 class LayerMix(nn.Module):
@@ -89,38 +89,27 @@ def attend(one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> 
 class RegressionNetwork(nn.Module):
     """From the vectors of a translation and its reference to one score."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        layers: int,
-        width: int,
-        hidden: int = 300,
-        input_dropout: float = 0.0,
-        dropout: float | None = None,
-    ) -> None:
-        """Dropout is of what is read, and of what is pooled; None is the paper's, 0.5 for ESIM and else none."""
+    def __init__(self, kind: Kind, layers: int, width: int, hidden: int = 300) -> None:
         super().__init__()
         self.kind = kind
         self.mix = LayerMix(layers)
-        self.input_dropout = nn.Dropout(input_dropout)
-        self.dropout = nn.Dropout(dropout if dropout is not None else _ESIM_DROPOUT if kind == "esim" else 0.0)
         self.encoder = BiLSTM(width, hidden)
         pooled = 4 * hidden
         if kind == "esim":
             self.projection = nn.Linear(8 * hidden, hidden)
             self.composition = BiLSTM(hidden, hidden)
+            self.dropout = nn.Dropout(_DROPOUT)
         self.inner = nn.Linear(2 * pooled if kind == "esim" else 4 * pooled, hidden)
         self.outer = nn.Linear(hidden, 1)
 
     def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """Two (B, L, T, D) → (B,)."""
-        mixed = [self.input_dropout(self.mix(text)) for text in (translation, reference)]
-        t, r = self.encoder.read_both(mixed[0], mixed[1], t_mask, r_mask)
+        t, r = self.encoder.read_both(self.mix(translation), self.mix(reference), t_mask, r_mask)
         return self.judge(t, r, t_mask, r_mask)
 
     def read(self, text: Tensor, mask: Tensor) -> Tensor:
         """What `judge` needs of one side, whatever is on the other: (B, L, T, D) → (B, T, 2H)."""
-        states: Tensor = self.encoder(self.input_dropout(self.mix(text)), mask)
+        states: Tensor = self.encoder(self.mix(text), mask)
         return states
 
     def judge(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
@@ -133,7 +122,7 @@ class RegressionNetwork(nn.Module):
             v_t = torch.cat([max_pool(t, t_mask), mean_pool(t, t_mask)], 1)
             v_r = torch.cat([max_pool(r, r_mask), mean_pool(r, r_mask)], 1)
             features = torch.cat([v_t, v_r, v_t * v_r, v_t - v_r], 1)
-        score: Tensor = self.outer(self.inner(self.dropout(features)).relu()).squeeze(1)
+        score: Tensor = self.outer(self.inner(features).relu()).squeeze(1)
         return score
 
     def _compare_pieces(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
@@ -144,7 +133,9 @@ class RegressionNetwork(nn.Module):
             for own, other in ((t, attended_t), (r, attended_r))
         ]
         t, r = self.composition.read_both(projected[0], projected[1], t_mask, r_mask)
-        return torch.cat([mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)], 1)
+        pooled = [mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)]
+        features: Tensor = self.dropout(torch.cat(pooled, 1))
+        return features
 
 
 def pad(texts: Sequence[PieceVectors], limit: int) -> tuple[Tensor, Tensor]:

@@ -49,10 +49,6 @@ class MetricConfig:
     """Folder of a trained metric of the same kind and size to start from, such as one that learned another metric."""
     hidden: int = 300
     pieces: int = 100
-    input_dropout: float = 0.0
-    """Of the encoder's vectors; the paper has none."""
-    dropout: float | None = None
-    """Of what is pooled; by default the paper's, 0.5 for ESIM and else none."""
     batch: int = 32
     rate: float = 4e-4
     clip: float = 10.0
@@ -67,9 +63,6 @@ class MetricConfig:
         for name in ("hidden", "pieces", "batch", "rate", "clip", "epochs", "patience"):
             if not getattr(self, name) > 0:
                 raise PrismError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name, share in (("input_dropout", self.input_dropout), ("dropout", self.dropout or 0.0)):
-            if not 0 <= share < 1:
-                raise PrismError(f"{name} must be at least 0 and below 1, not {share}")
 
 
 @dataclass(frozen=True)
@@ -155,14 +148,7 @@ class MetricTrainer:
             config.side,
         )
         torch.manual_seed(config.seed)
-        self.network = RegressionNetwork(
-            config.kind,
-            self.spec.layers,
-            self.spec.width,
-            config.hidden,
-            config.input_dropout,
-            config.dropout,
-        )
+        self.network = RegressionNetwork(config.kind, self.spec.layers, self.spec.width, config.hidden)
         if config.start:
             self._take_weights(Path(config.start))
         self.optimiser = torch.optim.Adam(self.network.parameters(), lr=config.rate)
