@@ -1,11 +1,12 @@
 """Does fine-tuning on human judgments help? The tables of Prism+FT for any model, beside the published ones.
 
-    python benchmarks/finetuning.py [--model mini] [--data DIR] [--folder runs/finetuning] [--ablation] [--references]
+    python benchmarks/finetuning.py [--model mini] [--config finetune-mini] [--data DIR] [--folder runs/finetuning]
+                                    [--tables gains ablation references] [--steps N]
 
 Fine-tunes on the MQM judgments of WMT20 (runs that are finished are not repeated), chooses the model on held-out
-WMT20 pairs only, and tests on WMT21 news and TED: tau-b over all outputs and accuracy within segments, each with
-PERM-BOTH, and accuracy over pairs of systems. --ablation adds the runs without one term, with the magnitude of scores
-and the quality of translations; --references the tables of machine-translated references. --minutes limits a run.
+WMT20 pairs only, and tests on WMT21. gains: news and TED, tau-b over all outputs and accuracy within segments, each
+with PERM-BOTH, and accuracy over pairs of systems. ablation: runs without one term, and one with the published loss,
+with the magnitude of scores and the quality of translations. references: machine-translated references.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from prism_mt.metaeval.correlation import Correlation, pairwise_accuracy, segmen
 from prism_mt.metaeval.judgments import Judgments, MetricScores
 from prism_mt.metaeval.permutation import permutation_test
 from prism_mt.metaeval.readers import read_judgments
-from prism_mt.metaeval.references import Studied, StudyLevel, study_references
+from prism_mt.metaeval.references import Studied, study_references
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.task import preset
 from prism_mt.metrics.base import Metric
@@ -49,12 +50,7 @@ PUBLISHED_TAU = {
     ("ted", "en-ru"): (21.9, 22.3),
     ("ted", "zh-en"): (19.6, 21.9),
 }
-VARIANTS = {
-    "fine-tuned": Ranking(),
-    "without cross-entropy": Ranking(cross_entropy=0.0),
-    "without forward ranking": Ranking(forward=False),
-    "without backward ranking": Ranking(backward=False),
-}
+TABLES = ("gains", "ablation", "references")
 # Segment tau, accuracy over pairs of systems, magnitude, BLEU of en-de and zh-en; means of three pairs, news.
 PUBLISHED_ABLATION = {
     "before": (23.5, 78.7, 0.47, 25.6, 18.7),
@@ -64,6 +60,17 @@ PUBLISHED_ABLATION = {
     "without backward ranking": (25.6, 77.7, 0.39, 21.1, 20.3),
 }
 TAU = Correlation("kendall-b")
+
+
+def variants(ranking: Ranking) -> dict[str, Ranking]:
+    """The loss of a config, without each of its terms, and as published."""
+    return {
+        "fine-tuned": ranking,
+        "without cross-entropy": replace(ranking, cross_entropy=0.0),
+        "without forward ranking": replace(ranking, forward=False),
+        "without backward ranking": replace(ranking, backward=False),
+        "published loss": Ranking(),
+    }
 
 
 def tune(name: str, options: argparse.Namespace) -> str:
@@ -77,7 +84,7 @@ def tune(name: str, options: argparse.Namespace) -> str:
         files = [str(options.data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz") for pair in ("en-de", "zh-en")]
         if prism(["judgments", "pairs", *files, "--folder", str(pairs)]):
             raise SystemExit(2)
-    with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mqm.toml") as path:
+    with resources.as_file(resources.files("prism_mt") / f"assets/configs/{options.config}.toml") as path:
         config: FinetuneConfig = load_finetune_config(path)
     config = replace(
         config,
@@ -85,8 +92,8 @@ def tune(name: str, options: argparse.Namespace) -> str:
         train=(pairs / "train.jsonl",),
         valid=(pairs / "valid.jsonl",),
         output=made.parent,
-        ranking=VARIANTS[name],
-        limits=replace(config.limits, minutes=options.minutes),
+        ranking=variants(config.ranking)[name],
+        limits=replace(config.limits, steps=options.steps),
     )
     import torch
 
@@ -104,7 +111,7 @@ def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
 
 def metric_of(name: str, pair: str, model: str) -> Metric:
     source, target = pair.split("-")
-    return make_metric(name, Setting(target, source, ModelInUse(model)))
+    return make_metric(name, Setting(target, source, ModelInUse(model, cached=True)))
 
 
 def scored(judgments: Judgments, model: str, name: str = "prism-ref") -> MetricScores:
@@ -146,7 +153,8 @@ def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
         translated = [translation_bleu(model, pair, options) for pair in ("en-de", "zh-en")]
         means = (100 * np.mean(taus), 100 * np.mean(systems), np.mean(magnitudes))
         rows.append((name, *(float(mean) for mean in means), *translated))
-        rows.append(("  published", *PUBLISHED_ABLATION[name]))
+        if name in PUBLISHED_ABLATION:
+            rows.append(("  published", *PUBLISHED_ABLATION[name]))
     titles = (("tau", 1), ("systems", 1), ("magnitude", 2), ("BLEU en-de", 1), ("BLEU zh-en", 1))
     columns = (Column("model"), *(number(title, digits) for title, digits in titles))
     return Table(columns, tuple(rows), "Ablation, WMT21 news, means of three language pairs")
@@ -172,9 +180,8 @@ def translation_bleu(model: str, pair: str, options: argparse.Namespace) -> floa
 def reference_tables(before: str, after: str, options: argparse.Namespace) -> Sequence[Table]:
     """BLEU, chrF and the model before and after under machine-translated references."""
     tables: list[Table] = []
-    levels: tuple[StudyLevel, ...] = ("segments", "systems")
     for domain in ("news", "ted"):
-        for level in levels:
+        for level in options.levels:
             studies = []
             for pair in ("en-de", "en-ru", "zh-en"):
                 judgments = judged(options, domain, pair)
@@ -196,19 +203,27 @@ def main() -> None:
     default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
     parser.add_argument("--folder", type=Path, default=Path("runs/finetuning"), help="pairs, runs and models")
-    parser.add_argument("--minutes", type=float, default=0.0, help="longest time of one run; 0 is one epoch")
-    parser.add_argument("--ablation", action="store_true")
-    parser.add_argument("--references", action="store_true")
+    parser.add_argument("--config", default="finetune-mini", help="a name of `prism configs`")
+    parser.add_argument("--steps", type=int, default=0, help="updates of one run; 0 is as many as the config has")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--draws", type=int, default=3, help="draws of machine-translated references")
+    parser.add_argument(
+        "--levels",
+        nargs="+",
+        choices=["segments", "systems"],
+        default=["segments", "systems"],
+        help="of machine-translated references; with systems every output meets one reference of each other system",
+    )
     parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
     options = parser.parse_args()
     options.data = Path(options.data)
     after = tune("fine-tuned", options)
-    print(to_text(gains(options.model, after, options)))
-    if options.ablation:
-        models = {"before": options.model, **{name: tune(name, options) for name in VARIANTS}}
+    if "gains" in options.tables:
+        print(to_text(gains(options.model, after, options)))
+    if "ablation" in options.tables:
+        models = {"before": options.model, **{name: tune(name, options) for name in variants(Ranking())}}
         print(to_text(ablation(models, options)))
-    if options.references:
+    if "references" in options.tables:
         for table in reference_tables(options.model, after, options):
             print(render(table))
 

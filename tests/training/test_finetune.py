@@ -232,6 +232,7 @@ def test_batches_keep_all_segments_within_the_budget(base: ModelDirectory) -> No
     ("changes", "message"),
     [
         ({"ranking": Ranking(0.0, False, False)}, "every term of the loss is switched off"),
+        ({"ranking": Ranking(across=-1.0)}, "must not be negative"),
         ({"limits": Limits()}, "without limits training never ends"),
         ({"train": ()}, "name files of pairs"),
         ({"dropout": 1.0}, "dropout must be"),

@@ -1,5 +1,6 @@
 """The ranking loss and its gradients."""
 
+import dataclasses
 import math
 
 import pytest
@@ -9,7 +10,7 @@ from made import make_model
 from prism_mt.models.network import from_weights
 from prism_mt.training.finetune_config import Ranking
 from prism_mt.training.finetune_data import EncodedSegment
-from prism_mt.training.ranking import RankingObjective, hinge
+from prism_mt.training.ranking import RankingObjective, hinge, pairs_across
 
 TAG = 5
 
@@ -81,6 +82,8 @@ def test_scores_are_those_of_single_decodings() -> None:
         Ranking(cross_entropy=0.0),
         Ranking(forward=False),
         Ranking(backward=False),
+        Ranking(across=0.5),
+        Ranking(scores="log-probabilities", preferred=0.7, across=2.0),
     ],
 )
 def test_loss_is_the_sum_over_pairs(ranking: Ranking) -> None:
@@ -96,11 +99,25 @@ def test_loss_is_the_sum_over_pairs(ranking: Ranking) -> None:
                 if ranking.scores == "probabilities":
                     high, low = math.exp(high), math.exp(low)
                 expected += 0.5 * on * max(0.0, ranking.margin - high + low)
+                expected -= 0.5 * on * ranking.preferred * scores[start + better]
         start += len(item.output_targets)
+    # Between the two segments: 0, -1, -2 against 0, -1, all outputs in one row.
+    distant = [(0, 4), (3, 1), (3, 2), (4, 2)]
+    for on, scores in ((ranking.forward, forward), (ranking.backward, backward)):
+        values = [math.exp(score) for score in scores] if ranking.scores == "probabilities" else scores
+        hinges = [max(0.0, ranking.margin - values[better] + values[worse]) for better, worse in distant]
+        expected += 0.5 * on * ranking.across * 5 * sum(hinges) / len(hinges)  # there are five pairs within
     terms = made(SEGMENTS)
     assert float(terms.loss.detach()) == pytest.approx(expected, rel=1e-4)
     terms.loss.backward()
     assert all(parameter.grad is not None for parameter in made.parameters())
+
+
+def test_pairs_across_are_of_one_language_pair_and_clearly_apart() -> None:
+    german, other = segment(((30,), (31,)), ((0, 1),)), segment(((40,), (41,)), ((0, 1),))
+    close = dataclasses.replace(other, scores=(-0.05, -3.0))
+    assert pairs_across([german, close]) == [(0, 3), (1, 3), (2, 1)]
+    assert pairs_across([german, dataclasses.replace(close, lp="zh-en")]) == []
 
 
 def test_gradient_is_the_slope_of_the_loss() -> None:

@@ -21,6 +21,13 @@ class Ranking:
     """Rank outputs by their probability given the reference."""
     backward: bool = True
     """Rank outputs by the probability of the reference given them."""
+    across: float = 0.0
+    """Weight of ranking outputs of different segments by their mean ratings, in the directions that are ranked. Not
+    in the paper: pairs of one segment alone may ruin the comparison of segments, which tau over all outputs asks."""
+    preferred: float = 0.0
+    """Weight of the negative log-probability of the better output of each pair, in the directions that are ranked.
+    Not in the paper: it is easier to make worse outputs unlikely than better ones likely, and a small model soon
+    finds everything unlikely."""
     margin: float = 0.1
     """By how much the better output has to win."""
     scores: Literal["probabilities", "log-probabilities"] = "probabilities"
@@ -94,7 +101,10 @@ class FinetuneConfig:
                 not (ranking.cross_entropy or ranking.forward or ranking.backward),
                 "every term of the loss is switched off",
             ),
-            (ranking.cross_entropy < 0 or ranking.margin < 0, "cross_entropy and margin must not be negative"),
+            (
+                min(ranking.cross_entropy, ranking.across, ranking.preferred, ranking.margin) < 0,
+                "cross_entropy, across, preferred and margin must not be negative",
+            ),
             (not 0 <= self.dropout < 1, "dropout must be at least 0 and below 1"),
             (self.adapters.rank < 0, "adapters.rank must not be negative"),
             (min(batches.tokens, batches.update_tokens, batches.max_length) < 1, "batches must be above 0"),

@@ -49,7 +49,8 @@ def _card(config: FinetuneConfig, base: str, digest: str) -> str:
             f"{base or 'A model'} (digest {digest[:12]}), fine-tuned on human judgments with `prism finetune`.",
             "",
             f"- Ranking: {' and '.join(directions) or 'none'} on {ranking.scores}, margin {ranking.margin:g}",
-            f"- Cross-entropy: weight {ranking.cross_entropy:g}",
+            f"- Weights of other terms: cross-entropy {ranking.cross_entropy:g}, better outputs {ranking.preferred:g}, "
+            f"pairs across segments {ranking.across:g}",
             f"- Adapters: {adapters}",
             f"- Learning rate {config.optimiser.learning_rate:g}, seed {config.seed}",
             f"- Weights: the {config.checks.export} checkpoint",

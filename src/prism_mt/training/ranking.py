@@ -35,6 +35,17 @@ def hinge(scores: Tensor, better: Tensor, worse: Tensor, margin: float) -> Tenso
     return (margin - scores[better] + scores[worse]).clamp_min(0.0).sum()
 
 
+def pairs_across(segments: Sequence[EncodedSegment], minimum: float = 0.1) -> list[tuple[int, int]]:
+    """Places of a better and a worse output of two segments of one language pair, by mean ratings."""
+    outputs = [(segment.lp, number, score) for number, segment in enumerate(segments) for score in segment.scores]
+    return [
+        (place, other)
+        for place, (lp, number, score) in enumerate(outputs)
+        for other, (other_lp, other_number, other_score) in enumerate(outputs)
+        if lp == other_lp and number != other_number and score > other_score + minimum
+    ]
+
+
 class RankingObjective(nn.Module):
     """A model and its ranking loss."""
 
@@ -43,17 +54,25 @@ class RankingObjective(nn.Module):
         self.model, self.conventions, self.ranking = model, conventions, ranking
 
     def forward(self, segments: Sequence[EncodedSegment]) -> Terms:
-        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge."""
+        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge.
+
+        Pairs across segments, where they are asked for, count together as much as all others times their weight.
+        """
         ranking, pairs, start = self.ranking, [], 0
         for segment in segments:
             pairs += [(start + better, start + worse) for better, worse in segment.pairs]
             start += len(segment.output_targets)
-        places = torch.tensor(pairs, device=self._device).reshape(-1, 2)
+        others = pairs_across(segments) if ranking.across else []
+        places, distant = (torch.tensor(some, device=self._device).reshape(-1, 2) for some in (pairs, others))
         none = torch.zeros((), device=self._device)
 
         def ranked(scores: Tensor) -> Tensor:
             values = scores.exp() if ranking.scores == "probabilities" else scores
-            return hinge(values, places[:, 0], places[:, 1], ranking.margin)
+            total = hinge(values, places[:, 0], places[:, 1], ranking.margin)
+            if others:
+                weight = ranking.across * len(pairs) / len(others)
+                total = total + weight * hinge(values, distant[:, 0], distant[:, 1], ranking.margin)
+            return total - ranking.preferred * scores[places[:, 0]].sum()
 
         forward = ranked(self.forward_scores(segments)) if ranking.forward else none
         backward = ranked(self.backward_scores(segments)) if ranking.backward else none
