@@ -12,6 +12,7 @@ with the magnitude of scores and the quality of translations. references: machin
 import argparse
 import os
 import resource
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.task import preset
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.surface import bleu
 from prism_mt.report.references import studies_table, study_table
 from prism_mt.report.table import Column, Table, number, render, to_text
@@ -111,7 +113,8 @@ def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
 
 def metric_of(name: str, pair: str, model: str) -> Metric:
     source, target = pair.split("-")
-    return make_metric(name, Setting(target, source, ModelInUse(model, cached=True)))
+    model_in_use = ModelInUse(model, cached=True)
+    return make_metric(name, Setting(target, source, model_in_use, PrismOptions(long="window")))
 
 
 def scored(judgments: Judgments, model: str, name: str = "prism-ref") -> MetricScores:
@@ -132,6 +135,7 @@ def gains(before: str, after: str, options: argparse.Namespace) -> Table:
             row += [100 * statistic(judgments.scores, old), 100 * statistic(judgments.scores, new), test.p]
         human = judgments.system_means()
         row += [100 * pairwise_accuracy(human, metric.align_systems(judgments)) for metric in found]
+        print(*row, file=sys.stderr, flush=True)
         rows.append((*row, *PUBLISHED_TAU[domain, pair]))
     titles = ["tau", "tau+FT", "p", "in segments", "in segments+FT", "p", "systems", "systems+FT"]
     columns = [number(title, 3 if title == "p" else 1) for title in titles]

@@ -1,11 +1,11 @@
-"""The embedded model as a metric, on sentences written by hand."""
+"""The embedded models as metrics, on sentences written by hand."""
 
 from pathlib import Path
 
 import pytest
 
 from prism_mt.api import load_model, score
-from prism_mt.models.resolve import embedded
+from prism_mt.models.resolve import EMBEDDED, embedded
 
 TRIPLES = [
     line.split("\t")
@@ -14,17 +14,19 @@ TRIPLES = [
 LANGUAGES = sorted({language for language, *_ in TRIPLES})
 
 
+@pytest.mark.parametrize("model", EMBEDDED)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_copy_above_paraphrase_above_wrong_translation(language: str) -> None:
+def test_copy_above_paraphrase_above_wrong_translation(language: str, model: str) -> None:
     references, paraphrases, wrong = zip(*(triple[1:] for triple in TRIPLES if triple[0] == language), strict=True)
     assert len(references) == 10
     systems = {"copy": references, "paraphrase": paraphrases, "wrong": wrong}
-    found = score(systems, references, lang=language)
+    found = score(systems, references, lang=language, model=model)
     copy, near, far = (found[name].segments for name in systems)
     assert (copy > near).all()
     assert (near > far).all()
 
 
-def test_size_and_languages() -> None:
-    assert sum(path.stat().st_size for path in embedded().iterdir()) <= 30e6
-    assert load_model().languages == LANGUAGES
+@pytest.mark.parametrize("model", EMBEDDED)
+def test_size_and_languages(model: str) -> None:
+    assert sum(path.stat().st_size for path in embedded(model).iterdir()) <= 30e6
+    assert load_model(model).languages == LANGUAGES

@@ -28,8 +28,11 @@ class KnownModel:
         return self.source.startswith(("http://", "https://"))
 
 
+_MINI = "cs de en es fr it nl pt ru zh"
+
 CATALOGUE = (
-    KnownModel("mini", "embedded, the default", "cs de en es fr it nl pt ru zh", "10M", "MIT", "mini"),
+    KnownModel("mini", "embedded, the default", _MINI, "10M", "MIT", "mini"),
+    KnownModel("mini-ft", "embedded: mini, fine-tuned on MQM", _MINI, "10M", "MIT", "mini-ft"),
     KnownModel(
         "m39v1",
         "the original Prism model",

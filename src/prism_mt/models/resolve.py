@@ -18,7 +18,8 @@ from prism_mt.models.store import ModelDirectory, is_model_directory, write_mode
 from prism_mt.places import cache_folder
 
 DEFAULT_MODEL = "mini"
-"""The model that comes with the package."""
+EMBEDDED = (DEFAULT_MODEL, "mini-ft")
+"""The models that come with the package."""
 
 _LOG = logging.getLogger("prism_mt")
 
@@ -29,8 +30,8 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         from prism_mt.models import huggingface
 
         return _converted(huggingface.fetch(name[3:], offline=offline))
-    if name == DEFAULT_MODEL:
-        return ModelDirectory(embedded())
+    if name in EMBEDDED:
+        return ModelDirectory(embedded(name))
     path = Path(name).expanduser()
     if path.exists():
         return ModelDirectory(path) if is_model_directory(path) else _converted(path)
@@ -59,9 +60,9 @@ def read_foreign(path: Path) -> Model:
     )
 
 
-def embedded() -> Path:
-    """Where the package keeps its own model."""
-    return Path(__file__).parent.parent / "assets" / DEFAULT_MODEL
+def embedded(name: str = DEFAULT_MODEL) -> Path:
+    """Where the package keeps one of its own models."""
+    return Path(__file__).parent.parent / "assets" / name
 
 
 def downloaded(name: str) -> Path:
