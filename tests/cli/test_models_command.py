@@ -37,7 +37,7 @@ def test_list(capsys: Any, cache: Path) -> None:
     assert code == 0
     rows = json.loads(out)["rows"]
     names = [row["name"] for row in rows]
-    assert [row["name"] for row in rows if row["here"]] == ["mini"]
+    assert [row["name"] for row in rows if row["here"]] == ["mini", "mini-ft"]
     assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
 
 
