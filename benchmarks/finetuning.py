@@ -95,7 +95,7 @@ def tune(name: str, options: argparse.Namespace) -> str:
         valid=(pairs / "valid.jsonl",),
         output=made.parent,
         ranking=variants(config.ranking)[name],
-        limits=replace(config.limits, steps=options.steps),
+        limits=replace(config.limits, steps=options.steps or config.limits.steps),
     )
     import torch
 
