@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--quantization", default="float32")
     parser.add_argument("--format", choices=["text", "markdown", "tsv", "json"], default="text")
     options = parser.parse_args()
-    model = ModelInUse(options.model, options=EngineOptions(quantization=options.quantization))
+    model = ModelInUse(options.model, cached=True, options=EngineOptions(quantization=options.quantization))
     if "mqm" in options.tests:
         print(render(mqm(model, options.data, options.sets, options.metrics, options.segments), options.format))
     if "perturbations" in options.tests:

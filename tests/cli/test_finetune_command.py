@@ -1,5 +1,6 @@
 """`prism finetune` end to end."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,27 @@ def test_ends_in_a_model_that_scores(folder: Path, capsys: pytest.CaptureFixture
         (folder / side).write_text(text + "\n", encoding="utf-8")
     words = ["score", "--model", str(made), "--lang", "de", "--cand", str(folder / "cand"), "--ref"]
     assert main([*words, str(folder / "ref")]) == 0
+
+
+def test_a_stopped_run_writes_no_model_until_asked_for_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["finetune", str(folder / "finetune.toml")]
+    assert main([*words, "--export-only"]) == 2
+    assert "has no checkpoint yet" in capsys.readouterr().err
+
+    def terminated(*_: object) -> float:
+        signal.raise_signal(signal.SIGTERM)
+        return 1e-4
+
+    with monkeypatch.context() as patch:
+        patch.setattr("prism_mt.training.finetune.learning_rate", terminated)
+        assert main(words) == 130
+    assert "Stopped at step 1" in capsys.readouterr().err
+    made = folder / "run" / "model"
+    assert not made.exists()
+    assert main([*words, "--export-only"]) == 0
+    assert ModelDirectory(made).digest != ModelDirectory(folder / "base").digest
 
 
 @pytest.mark.parametrize(

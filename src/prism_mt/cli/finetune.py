@@ -1,13 +1,12 @@
 """`prism finetune`: fine-tune a model on human judgments."""
 
 import dataclasses
-import os
-import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prism_mt.cli.options import Command, option
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt.cli.running import EPILOG, need_torch, run, shortened
 
 
 @dataclass
@@ -21,6 +20,7 @@ class FinetuneOptions:
     )
     minutes: float | None = option("stop after so many minutes; the run can be resumed", None, metavar="M")
     fresh: bool = option("start again instead of going on from the last checkpoint", False)
+    export_only: bool = option("write the model of the checkpoints that are there, without training", False)
 
 
 def finetune(options: FinetuneOptions) -> int:
@@ -28,38 +28,18 @@ def finetune(options: FinetuneOptions) -> int:
     from prism_mt.training.finetune_config import load_finetune_config
 
     config = load_finetune_config(options.config)
-    if options.minutes is not None:
-        if options.minutes <= 0:
-            raise PrismError("--minutes must be above 0")
-        config = dataclasses.replace(config, limits=dataclasses.replace(config.limits, minutes=options.minutes))
     config = dataclasses.replace(
-        config, model=options.model or config.model, output=options.output or config.output
+        config,
+        model=options.model or config.model,
+        output=options.output or config.output,
+        limits=shortened(config.limits, options.minutes),
     )
-    # See `prism train`: long spinning brings training to a standstill on cores that are shared.
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("fine-tuning", "train") from error
-    from prism_mt.training.distributed import join_world, leave_world
+    need_torch("fine-tuning")
     from prism_mt.training.finetune import Finetuner
     from prism_mt.training.finetune_export import export_finetuned
-    from prism_mt.training.memory import keep_freed_memory
 
-    keep_freed_memory()
-    world = join_world(config.device)
-    try:
-        tuner = Finetuner(config, world, resume=not options.fresh)
-        finished = tuner.run()
-    finally:
-        leave_world(world)
-    if not world.first:
-        return 0
-    if not finished:
-        print(f"Stopped at step {tuner.progress.step:,}; the same command goes on from there.", file=sys.stderr)
-    folder = export_finetuned(config)
-    print(f"The model is in {folder}; `prism score --model {folder}` uses it.")
-    return 0
+    start = partial(Finetuner, config, resume=not options.fresh)
+    return run(start, partial(export_finetuned, config), config.device, options.export_only)
 
 
 COMMAND = Command(
@@ -67,6 +47,5 @@ COMMAND = Command(
     "Fine-tune a model on the pairs of `prism judgments pairs`.",
     FinetuneOptions,
     finetune,
-    epilog="""A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
-Several processes: torchrun --nproc-per-node 2 -m prism_mt finetune CONFIG.toml""",
+    epilog=EPILOG.format(command="finetune"),
 )

@@ -54,6 +54,8 @@ class _Decoding:
 class PrismMetric:
     """Prism over one model and engine, against references (`prism-ref`) or the source (`prism-src`)."""
 
+    NAME = "prism-{side}"
+
     def __init__(
         self,
         side: Side,
@@ -65,9 +67,9 @@ class PrismMetric:
         budget: int | None = None,
         window: int = WINDOW,
     ) -> None:
-        self.name = f"prism-{side}"
+        self.name = self.NAME.format(side=side)
         self.needs = frozenset({side})
-        self.options = options or PrismOptions()
+        self.options = self.complete(options or PrismOptions())
         self._side = side
         self._model = model
         self._engine = engine
@@ -80,6 +82,10 @@ class PrismMetric:
         if side == "src":
             self._check_source_language()
         self._check_translates()
+
+    def complete(self, options: PrismOptions) -> PrismOptions:
+        """What a kind of metric makes of the options that it is given."""
+        return options
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Segment by segment; equal texts are scored once, and every text is read only once."""

@@ -111,7 +111,11 @@ class Limits:
     minutes: float = 0.0
     """Of one invocation; training can be resumed after it."""
     patience: int = 0
-    """Validations in a row without a better loss."""
+    """Validations in a row without a better result."""
+
+    def reached(self, step: int, examples: int, epoch: int, worse: int) -> bool:
+        """Whether steps, epochs or patience end a run that has seen so many examples; an epoch has `epoch` of them."""
+        return 0 < self.steps <= step or 0 < self.epochs * epoch <= examples or 0 < self.patience <= worse
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,8 @@ class Finetuner:
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
         self.progress = FinetuneProgress()
+        self.out_of_time = False
+        """Whether the minutes, and not a signal, stopped the run."""
         self._base = base.digest
         self._asked = StopRequest()
         if resume:
@@ -82,7 +84,8 @@ class Finetuner:
         with self._asked.watch():
             while not self._finished():
                 self._update(next(updates), logs, line)
-                stops = self.world.sums([float(self._asked.received or time.monotonic() > deadline)])[0] > 0
+                self.out_of_time = time.monotonic() >= deadline
+                stops = self.world.sums([float(self._asked.received or self.out_of_time)])[0] > 0
                 if progress.step % config.checks.every == 0 or self._finished():
                     self._validate(logs)
                 elif stops:
@@ -102,12 +105,8 @@ class Finetuner:
         )
 
     def _finished(self) -> bool:
-        limits, progress = self.config.limits, self.progress
-        return (
-            0 < limits.steps <= progress.step
-            or 0 < limits.epochs * self.stream.examples <= progress.segments
-            or 0 < limits.patience <= progress.worse
-        )
+        progress = self.progress
+        return self.config.limits.reached(progress.step, progress.segments, self.stream.examples, progress.worse)
 
     def _update(
         self, segments: list[EncodedSegment], logs: tuple[CsvLog, CsvLog] | None, line: ProgressLine

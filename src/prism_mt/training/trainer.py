@@ -141,12 +141,8 @@ class Trainer:
         return every > 0 and self.progress.step % every == 0
 
     def _finished(self) -> bool:
-        limits, progress = self.config.limits, self.progress
-        return (
-            0 < limits.steps <= progress.step
-            or 0 < limits.epochs * self.stream.examples <= progress.position.examples
-            or 0 < limits.patience <= progress.worse
-        )
+        progress, epoch = self.progress, self.stream.examples
+        return self.config.limits.reached(progress.step, progress.position.examples, epoch, progress.worse)
 
     def _step(self, planned: list[tuple[Plan, Position]], recorder: Recorder | None, line: ProgressLine) -> bool:
         """One update from the batches of all processes; returns whether any process has to stop."""

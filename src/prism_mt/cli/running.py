@@ -1,0 +1,87 @@
+"""What `prism train` and `prism finetune` have in common: a run in one or several processes, and its end."""
+
+import dataclasses
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from prism_mt.errors import MissingExtra, PrismError
+
+if TYPE_CHECKING:
+    from prism_mt.training.config import Limits
+    from prism_mt.training.distributed import World
+
+EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
+Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml"""
+
+
+class _Progress(Protocol):
+    step: int
+
+
+class Run(Protocol):
+    """A trainer that can be stopped and go on later."""
+
+    out_of_time: bool
+
+    @property
+    def progress(self) -> _Progress:
+        """How far it is."""
+
+    def run(self) -> bool:
+        """Train to the end; False when a signal or the minutes stopped it before."""
+
+
+def shortened(limits: "Limits", minutes: float | None) -> "Limits":
+    """The limits of a configuration with those minutes, if any were given."""
+    if minutes is None:
+        return limits
+    if minutes <= 0:
+        raise PrismError("--minutes must be above 0")
+    return dataclasses.replace(limits, minutes=minutes)
+
+
+def need_torch(purpose: str) -> None:
+    """Set up and import torch."""
+    # Threads that wait for each other by spinning for long bring training to a standstill when other programs
+    # want the cores too. OpenMP reads this when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(purpose, "train") from error
+
+
+def run(
+    start: "Callable[[World], Run]", export: Callable[[], Path], device: str, export_only: bool = False
+) -> int:
+    """Train in this process's place among all, then let the first one write the model; the exit code.
+
+    A run that somebody stopped writes no model, but `export_only` can do so later.
+    """
+    if export_only:
+        return _write_model(export)
+    from prism_mt.training.distributed import join_world, leave_world
+    from prism_mt.training.memory import keep_freed_memory
+
+    keep_freed_memory()
+    world = join_world(device)
+    try:
+        trainer = start(world)
+        finished = trainer.run()
+    finally:
+        leave_world(world)
+    if not world.first:
+        return 0
+    if not finished:
+        print(f"Stopped at step {trainer.progress.step:,}; the same command goes on from there.", file=sys.stderr)
+    return _write_model(export) if finished or trainer.out_of_time else 130
+
+
+def _write_model(export: Callable[[], Path]) -> int:
+    """Write the model and say where it is."""
+    folder = export()
+    print(f"The model is in {folder}; `prism score --model {folder}` uses it.")
+    return 0
