@@ -1,7 +1,7 @@
 """Does fine-tuning on human judgments help? The tables of Prism+FT for any model, beside the published ones.
 
     python benchmarks/finetuning.py [--model mini] [--config finetune-mini] [--data DIR] [--folder runs/finetuning]
-                                    [--tables gains ablation references] [--steps N]
+                                    [--tables gains ablation references] [--steps N] [--tuned MODEL]
 
 Fine-tunes on the MQM judgments of WMT20 (runs that are finished are not repeated), chooses the model on held-out
 WMT20 pairs only, and tests on WMT21. gains: news and TED, tau-b over all outputs and accuracy within segments, each
@@ -216,6 +216,7 @@ def main() -> None:
     default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
     parser.add_argument("--folder", type=Path, default=Path("runs/finetuning"), help="pairs, runs and models")
+    parser.add_argument("--tuned", help="a fine-tuned model, such as mini-ft, instead of one that is made now")
     parser.add_argument("--config", default="finetune-mini", help="a name of `prism configs`")
     parser.add_argument("--steps", type=int, default=0, help="updates of one run; 0 is as many as the config has")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
@@ -230,11 +231,12 @@ def main() -> None:
     parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
     options = parser.parse_args()
     options.data = Path(options.data)
-    after = tune("fine-tuned", options)
+    after = options.tuned or tune("fine-tuned", options)
     if "gains" in options.tables:
         print(to_text(gains(options.model, after, options)))
     if "ablation" in options.tables:
-        models = {"before": options.model, **{name: tune(name, options) for name in variants(Ranking())}}
+        others = [name for name in variants(Ranking()) if name != "fine-tuned"]
+        models = {"before": options.model, "fine-tuned": after, **{name: tune(name, options) for name in others}}
         print(to_text(ablation(models, options)))
     if "references" in options.tables:
         for table in reference_tables(options.model, after, options):

@@ -52,7 +52,8 @@ class ConvertOptions:
     """Options of `prism models convert`."""
 
     model: str = option(
-        "folder or tar in the original layout, Hugging Face folder, or hf:ORG/NAME", positional=True
+        "model directory, folder or tar in the original layout, Hugging Face folder, or hf:ORG/NAME",
+        positional=True,
     )
     output: Path = option("the model directory to write", positional=True)
     name: str | None = option("what the model is called in signatures (default: the output's name)", None)
@@ -158,7 +159,12 @@ COMMAND = Group(
         Command("list", "List known models.", ListOptions, run_list),
         Command("show", "Show what a model is.", ShowOptions, run_show),
         Command("get", "Download a model of the catalogue (resumes, checks the digest).", GetOptions, run_get),
-        Command("convert", "Convert a fairseq or Hugging Face model.", ConvertOptions, run_convert),
+        Command(
+            "convert",
+            "Convert a fairseq or Hugging Face model, or store the weights of any model in half precision.",
+            ConvertOptions,
+            run_convert,
+        ),
         Command("digest", "Check a model's files and print its digest.", NameOptions, run_digest),
     ),
 )
