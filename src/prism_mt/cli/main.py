@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from prism_mt import __version__
+from prism_mt.cli.memory import keep_freed_memory
 from prism_mt.cli.options import Command, Group, add_options, parse_options
 from prism_mt.errors import PrismError
 
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """The console script."""
+    keep_freed_memory()
     sys.exit(main())
 
 

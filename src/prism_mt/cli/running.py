@@ -64,9 +64,7 @@ def run(
     if export_only:
         return _write_model(export)
     from prism_mt.training.distributed import join_world, leave_world
-    from prism_mt.training.memory import keep_freed_memory
 
-    keep_freed_memory()
     world = join_world(device)
     try:
         trainer = start(world)

@@ -28,7 +28,7 @@ class TorchSearcher:
         conventions, tags = model.spec.conventions, model.spec.languages.values()
         self._special = {conventions.bos, conventions.eos, conventions.pad, *tags}
         self._rules = _rules(model, options)
-        self.budget = 8192 if engine.device.type == "cpu" else 131072
+        self.budget = 16384 if engine.device.type == "cpu" else 131072
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
         """The work is done when the result is asked for."""
