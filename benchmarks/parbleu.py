@@ -2,6 +2,7 @@
 
     python benchmarks/parbleu.py [--model mini] [--data DIR] [--pairs de-en …] [--counts 0 1 5 25] [--segments N]
     python benchmarks/parbleu.py --methods beam diverse sample --counts 5
+    python benchmarks/parbleu.py --pairs lt-en --beams 100 --counts 25 100
     python benchmarks/parbleu.py --trained FOLDER --pairs lt-en
     python benchmarks/parbleu.py --human
 
@@ -43,11 +44,7 @@ from prism_mt.report.table import Column, Table, number, to_text
 
 PAIRS = ("de-en", "fi-en", "gu-en", "kk-en", "lt-en", "ru-en", "zh-en")
 _CHUNK = 200
-SEARCHES = {
-    "diverse": SearchOptions("diverse", n=30, beam=30, groups=10),
-    "beam": SearchOptions("beam", n=30, beam=30),
-    "sample": SearchOptions("sample", n=30),
-}
+METHODS = ("diverse", "beam", "sample")
 
 
 @dataclass
@@ -59,6 +56,13 @@ class Task:
     human: dict[str, float]
     better: list[tuple[int, str, str]]
     """Segment, better and worse system, where there are such judgments."""
+
+
+def search(method: str, beams: int) -> SearchOptions:
+    """Lists of as many paraphrases as there are beams; diverse ones come from ten groups."""
+    if method == "diverse":
+        return SearchOptions("diverse", n=beams, beam=beams, groups=10)
+    return SearchOptions("beam", n=beams, beam=beams) if method == "beam" else SearchOptions("sample", n=beams)
 
 
 def open_text(path: Path) -> IO[str]:
@@ -128,6 +132,7 @@ def generated(
     data: Path,
     pairs: Sequence[str],
     methods: Sequence[str],
+    beams: int,
     counts: Sequence[int],
     limit: int | None,
     trained: Sequence[str],
@@ -141,7 +146,7 @@ def generated(
     tasks = {pair: read(data, pair, limit) for pair in pairs}
     for method in methods:
         engine = EngineOptions("ct2" if method == "beam" else "torch")
-        paraphrases = GeneratedParaphrases(Generator(directory, engine, SEARCHES[method]), "en")
+        paraphrases = GeneratedParaphrases(Generator(directory, engine, search(method, beams)), "en")
         if any(counts):
             prepare(paraphrases, tasks, method)
         for title, options in wanted:
@@ -183,7 +188,8 @@ def main() -> None:
     parser.add_argument("--model", default="mini")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
     parser.add_argument("--pairs", nargs="+", default=PAIRS, choices=PAIRS)
-    parser.add_argument("--methods", nargs="+", default=["diverse"], choices=list(SEARCHES))
+    parser.add_argument("--methods", nargs="+", default=["diverse"], choices=METHODS)
+    parser.add_argument("--beams", type=int, default=30, help="paraphrases in a list (default: %(default)s)")
     parser.add_argument("--counts", nargs="+", type=int, default=[0, 1, 5, 25])
     parser.add_argument("--segments", type=int, help="only the first so many of each pair")
     parser.add_argument(
@@ -199,6 +205,7 @@ def main() -> None:
             options.data,
             options.pairs,
             options.methods,
+            options.beams,
             options.counts,
             options.segments,
             options.trained,

@@ -129,7 +129,7 @@ def test_a_signal_leaves_a_checkpoint(toy_config: TrainConfig, monkeypatch: pyte
     monkeypatch.setattr(trainer, "gradients", interrupted)
     before = signal.getsignal(signal.SIGTERM)
     assert not trainer.run()
-    assert not trainer.out_of_time
+    assert not trainer.stop.out_of_time
     assert trainer.checkpoints.steps()[-1] == trainer.progress.step == 7
     assert signal.getsignal(signal.SIGTERM) == before
 
@@ -139,7 +139,7 @@ def test_limits(toy_config: TrainConfig) -> None:
     assert 300 <= epoch.progress.position.examples < 340
     late = Trainer(dataclasses.replace(toy_config, limits=Limits(minutes=1e-9)), ALONE, resume=False)
     assert not late.run()
-    assert late.out_of_time
+    assert late.stop.out_of_time
     assert late.progress.step == 1
 
 

@@ -12,6 +12,7 @@ from prism_mt.errors import MissingExtra, PrismError
 if TYPE_CHECKING:
     from prism_mt.training.config import Limits
     from prism_mt.training.distributed import World
+    from prism_mt.training.stopping import Stop
 
 EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
 Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml"""
@@ -24,7 +25,7 @@ class _Progress(Protocol):
 class Run(Protocol):
     """A trainer that can be stopped and go on later."""
 
-    out_of_time: bool
+    stop: "Stop"
 
     @property
     def progress(self) -> _Progress:
@@ -75,7 +76,7 @@ def run(
         return 0
     if not finished:
         print(f"Stopped at step {trainer.progress.step:,}; the same command goes on from there.", file=sys.stderr)
-    return _write_model(export) if finished or trainer.out_of_time else 130
+    return _write_model(export) if finished or trainer.stop.out_of_time else 130
 
 
 def _write_model(export: Callable[[], Path]) -> int:

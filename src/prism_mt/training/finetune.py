@@ -1,7 +1,6 @@
 """Fine-tuning on human judgments: the loop, exact to resume."""
 
 import dataclasses
-import time
 from typing import Any
 
 import torch
@@ -23,7 +22,7 @@ from prism_mt.training.log import CsvLog, ProgressLine, say
 from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.ranking import RankingObjective
 from prism_mt.training.schedules import learning_rate
-from prism_mt.training.stopping import StopRequest
+from prism_mt.training.stopping import Stop
 
 TRAIN_COLUMNS = ("step", "epoch", "loss", "cross_entropy", "forward", "backward", "learning_rate", "gradient_norm")
 VALID_COLUMNS = ("step", *(field.name for field in dataclasses.fields(RankingQuality)))
@@ -57,10 +56,8 @@ class Finetuner:
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
         self.progress = FinetuneProgress()
-        self.out_of_time = False
-        """Whether the minutes, and not a signal, stopped the run."""
         self._base = base.digest
-        self._asked = StopRequest()
+        self.stop = Stop(config.limits.minutes)
         if resume:
             self._resume()
         elif world.first:
@@ -74,23 +71,21 @@ class Finetuner:
     def run(self) -> bool:
         """Train to the end; False when a signal or the minutes stopped it before."""
         config, progress = self.config, self.progress
-        deadline = time.monotonic() + config.limits.minutes * 60 if config.limits.minutes else float("inf")
         logs = self._logs() if self.world.first else None
         line = ProgressLine(_PROGRESS_SECONDS, config.limits.steps)
         if progress.step == 0:
             self._validate(logs)
         self.objective.train()
         updates = self.stream.updates(progress.segments, config.batches.update_tokens)
-        with self._asked.watch():
+        with self.stop.watch():
             while not self._finished():
                 self._update(next(updates), logs, line)
-                self.out_of_time = time.monotonic() >= deadline
-                stops = self.world.sums([float(self._asked.received or self.out_of_time)])[0] > 0
+                stop = self.stop.needed(self.world)
                 if progress.step % config.checks.every == 0 or self._finished():
                     self._validate(logs)
-                elif stops:
+                elif stop:
                     self._save()
-                if stops:
+                if stop:
                     break
         self.world.wait()
         return self._finished()

@@ -23,7 +23,7 @@ from prism_mt.training.objectives import Objective
 from prism_mt.training.optimiser import make_optimiser
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.shards import ShardDataset, read_vocabulary
-from prism_mt.training.stopping import StopRequest
+from prism_mt.training.stopping import Stop
 from prism_mt.training.stream import ExampleStream, Plan, Position
 from prism_mt.training.translations import translation_quality
 from prism_mt.training.validation import ALL, validate, validation_plans
@@ -69,10 +69,7 @@ class Trainer:
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=config.precision == "float16")
         self.progress = Progress()
-        self.out_of_time = False
-        """Whether the minutes, and not a signal, stopped the run."""
-        self._asked = StopRequest()
-        self._deadline = float("inf")
+        self.stop = Stop(config.limits.minutes)
         if resume:
             self._resume()
         elif world.first:
@@ -107,14 +104,14 @@ class Trainer:
         """Train to the end; False when a signal or the minutes stopped it before."""
         config, world = self.config, self.world
         saved = time.monotonic()
-        self._deadline = saved + config.limits.minutes * 60 if config.limits.minutes else float("inf")
         recorder = self._recorder() if world.first else None
         line = ProgressLine(config.log.seconds, config.limits.steps)
         self.objective.train()
         batches = self.stream.batches(self.progress.position)
-        with self._asked.watch():
+        with self.stop.watch():
             while not self._finished():
-                stop = self._step(list(islice(batches, self._batches_per_step)), recorder, line)
+                self._step(list(islice(batches, self._batches_per_step)), recorder, line)
+                stop = self.stop.needed(world)
                 regular = self._due(config.checkpoints.every)
                 if self._due(config.validation.every):
                     self._validate(recorder)
@@ -144,17 +141,15 @@ class Trainer:
         progress, epoch = self.progress, self.stream.examples
         return self.config.limits.reached(progress.step, progress.position.examples, epoch, progress.worse)
 
-    def _step(self, planned: list[tuple[Plan, Position]], recorder: Recorder | None, line: ProgressLine) -> bool:
-        """One update from the batches of all processes; returns whether any process has to stop."""
+    def _step(self, planned: list[tuple[Plan, Position]], recorder: Recorder | None, line: ProgressLine) -> None:
+        """One update from the batches of all processes."""
         config, world, progress = self.config, self.world, self.progress
         progress.step += 1
         rate = learning_rate(config.schedule, config.optimiser.learning_rate, progress.step, config.limits.steps)
         tokens = sum(plan.predicted for plan, _ in planned)
         likelihood = self.gradients([plan for plan, _ in planned][world.rank :: world.size], tokens)
         norm = self._update(rate)
-        self.out_of_time = time.monotonic() >= self._deadline
-        # Signals and clocks differ between processes, but all must stop after the same step.
-        likelihood, stops = world.sums([likelihood, float(self._asked.received or self.out_of_time)])
+        (likelihood,) = world.sums([likelihood])
         progress.position = planned[-1][1]
         progress.tokens += tokens
         progress.window_loss += likelihood
@@ -174,7 +169,6 @@ class Trainer:
             if recorder:
                 recorder.train(row)
             progress.window_loss, progress.window_tokens = 0.0, 0
-        return stops > 0
 
     def gradients(self, plans: list[Plan], tokens: int) -> float:
         """Leave in the parameters the gradient of the mean loss over `tokens`, those of all processes.
