@@ -1,13 +1,16 @@
 """Beam search: our two engines beside transformers' `generate`, on one random model, in one run.
 
-    python benchmarks/generation.py [--sentences 32] [--repeat 2] [--diverse 4]
+    python benchmarks/generation.py [--sentences 32] [--repeat 2]
+    python benchmarks/generation.py --diverse 200 [--data DIR]
 
 The model is that of benchmarks/scoring.py: 6+6 layers, width 512, a vocabulary of 32k. It never ends a sentence, so all
-searches take the same number of steps. The peer gets batches of 16 sentences of similar length. `--diverse N` then
-measures 100 beams in 10 groups on N sentences: seconds per sentence and the peak of memory.
+searches take the same number of steps. The peer gets batches of 16 sentences of similar length. `--diverse N` measures
+the default of `prism paraphrase --method diverse` (`mini`, 100 beams in 10 groups) on N English sentences of FLORES
+instead: seconds per sentence and the peak of memory.
 """
 
 import argparse
+import os
 import resource
 import tempfile
 import time
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from generation_quality import flores
 from scoring import VOCABULARY, convert, make_pairs, make_peer, pad
 
 from prism_mt.engines.factory import EngineName, EngineOptions
@@ -23,6 +27,7 @@ from prism_mt.generate.base import Request, textless_ids
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
 from prism_mt.models.model import Model
+from prism_mt.models.resolve import open_model
 from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.text.subwords import Vocabulary
@@ -85,14 +90,18 @@ def best_time(run: Run, repeat: int) -> tuple[float, list[tuple[int, ...]]]:
     return min(times), found
 
 
-def diverse(model: ModelDirectory, requests: Sequence[Request]) -> None:
-    generator = Generator(model, EngineOptions("torch", device="cpu"), SearchOptions("diverse", n=100))
+def diverse(texts: Sequence[str]) -> None:
+    generator = Generator(
+        open_model("mini"), EngineOptions("torch", device="cpu"), SearchOptions("diverse", n=100)
+    )
     start = time.perf_counter()
-    generator._search(requests)
-    seconds = (time.perf_counter() - start) / len(requests)
+    lists = list(generator.generate(texts, generator.route("en", "en")))
+    seconds = (time.perf_counter() - start) / len(texts)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    different = sum(len({found.text for found in paraphrases}) for paraphrases in lists) / len(lists)
     print(
-        f"diverse, 100 beams in 10 groups: {seconds:.2f} s a sentence of {STEPS} tokens, peak memory {peak:.0f} MB"
+        f"diverse, 100 beams in 10 groups, {torch.get_num_threads()} threads: {seconds:.2f} s a sentence, "
+        f"{different:.1f} different paraphrases of it, peak memory {peak:.0f} MB"
     )
 
 
@@ -101,13 +110,15 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=32)
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--diverse", type=int, default=0, metavar="N")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
     options = parser.parse_args()
-    count = max(options.sentences, options.diverse)
-    requests = [Request(pair.source, (START, TAG), STEPS) for pair in make_pairs(count)]
+    if options.diverse:
+        diverse(flores(options.data, options.diverse)["en"])
+        return
+    sentences = [Request(pair.source, (START, TAG), STEPS) for pair in make_pairs(options.sentences)]
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         peer = make_peer()
         model = with_pieces(convert(peer, Path(folder) / "bare"), Path(folder) / "model")
-        sentences = requests[: options.sentences]
         runs = {
             "transformers": run_peer(peer, sentences, textless_ids(model)),
             "ours, torch": run_ours(model, "torch", sentences),
@@ -126,8 +137,6 @@ def main() -> None:
             number("same output", 0),
         )
         print(to_text(Table(columns, tuple(rows))), end="")
-        if options.diverse:
-            diverse(model, requests[: options.diverse])
 
 
 if __name__ == "__main__":

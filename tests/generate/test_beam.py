@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
+from torch import Tensor
 from written import END, START, TINY, A, B, C, Written
 
 from prism_mt.generate.base import Found
@@ -97,3 +98,25 @@ def test_what_is_forbidden_gives_its_probability_to_the_others() -> None:
     [found] = search(BeamRules(END, [START, A], beams=1, length_penalty=0.0))
     # B .3 / .5 against C .2 / .5; after B: C .45 / .75; after BC: END .8 / .9
     check(found, [((B, C), math.log(0.6 * 0.6 * 0.8 / 0.9))])
+
+
+def test_a_group_that_has_found_all_is_left_out() -> None:
+    # Group 1 takes A and ends. Group 2 takes B, since A costs 1, and needs two steps more, in which it pays nothing.
+    probabilities = {
+        (): (TINY, 0.6, 0.4, TINY),
+        (A,): (0.9, 0.1, TINY, TINY),
+        (B,): (TINY, TINY, 0.1, 0.9),
+        (B, C): (TINY, 0.8, 0.1, 0.1),
+        (B, C, A): (0.7, 0.1, 0.1, 0.1),
+    }
+    rows: list[int] = []
+
+    class Counting(Written):
+        def step(self, tokens: Tensor) -> Tensor:
+            rows.append(len(tokens))
+            return super().step(tokens)
+
+    rules = BeamRules(END, [START], beams=2, groups=2, strength=1.0, length_penalty=0.0)
+    [found] = beam_search(Counting(probabilities), torch.tensor([[START]]), (8,), rules)
+    check(found, [((A,), math.log(0.6 * 0.9)), ((B, C, A), math.log(0.4 * 0.9 * 0.8 * 0.7))])
+    assert rows == [1, 2, 1, 1]

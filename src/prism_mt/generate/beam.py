@@ -2,7 +2,9 @@
 
 A sentence (with groups: each group) is searched until as many hypotheses as its beam has have ended; a hypothesis
 ends only while it is among the best of the beam. CTranslate2 and, with early stopping, transformers do the same.
-Shapes in comments: B sentences, G groups, W beams of a group (one in the first step), R = B·G·W rows, V vocabulary.
+Groups that have found all that they may are left out as soon as every sentence has such a group to leave out.
+Shapes in comments: B sentences, G groups that are left, W beams of a group (one in the first step), R = B·G·W rows,
+V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -65,6 +67,8 @@ class _Search:
         self._copies = copies
         self._sentences = list(range(len(limits)))
         """Those that are still searched, as places in `limits`."""
+        self._groups = [list(range(rules.groups)) for _ in limits]
+        """What groups each of them still has, the same number."""
         self._predicted = prefixes.shape[1] - 1
         self._device = prefixes.device
         self._first = True
@@ -81,10 +85,10 @@ class _Search:
         self._predicted += 1
         self._first = False
         groups: list[tuple[Tensor, Tensor, Tensor]] = []
-        for group in range(self._rules.groups):
+        for slot in range(candidates.shape[1]):
             if groups and self._rules.strength:
-                self._penalise_repetition(candidates[:, group], groups)
-            groups.append(self._choose(candidates[:, group], group))
+                self._penalise_repetition(candidates[:, slot], groups)
+            groups.append(self._choose(candidates[:, slot], slot))
         scores, tokens, rows = (torch.stack(parts, dim=1) for parts in zip(*groups, strict=True))
         open_ = [place for place, sentence in enumerate(self._sentences) if not self._is_done(sentence)]
         if not open_:
@@ -94,8 +98,33 @@ class _Search:
             sentences = torch.tensor(open_, device=self._device)
             scores, tokens, rows = scores[sentences], tokens[sentences], rows[sentences]
             self._sentences = [self._sentences[place] for place in open_]
+            self._groups = [self._groups[place] for place in open_]
+        if slots := self._leave_groups():
+            kept = torch.tensor(slots, device=self._device)[..., None].expand(-1, -1, scores.shape[2])
+            scores, tokens, rows = (part.gather(1, kept) for part in (scores, tokens, rows))
         self._go_on(scores, tokens.flatten(), rows.flatten())
-        return rows.flatten(), sentences, tokens.view(-1, 1)
+        return rows.flatten(), sentences, tokens.reshape(-1, 1)
+
+    def _leave_groups(self) -> list[list[int]] | None:
+        """Of every sentence the places of the groups to go on with, as many in each; None when they are all of them.
+
+        Those that search on keep their order, since each heeds the choices of those before it.
+        """
+        before = len(self._groups[0])
+        if before == 1:
+            return None
+        done = [
+            [self._has_all(sentence, group) for group in groups]
+            for sentence, groups in zip(self._sentences, self._groups, strict=True)
+        ]
+        left = max(flags.count(False) for flags in done)
+        if left == before:
+            return None
+        slots = [sorted(range(before), key=flags.__getitem__)[:left] for flags in done]
+        self._groups = [
+            [groups[slot] for slot in chosen] for groups, chosen in zip(self._groups, slots, strict=True)
+        ]
+        return slots
 
     def _candidates(self, logits: Tensor) -> Tensor:
         """Scores of every continuation, (B, G, W, V)."""
@@ -110,7 +139,7 @@ class _Search:
             scores = rules.penalty.apply(scores, tables, self._histories)
         if self._first:
             return scores.view(batch, 1, 1, -1).repeat(1, rules.groups, 1, 1)
-        return scores.view(batch, rules.groups, self._size, -1).add_(self._scores[..., None])
+        return scores.view(*self._scores.shape, -1).add_(self._scores[..., None])
 
     def _penalise_repetition(self, candidates: Tensor, earlier: Sequence[tuple[Tensor, Tensor, Tensor]]) -> None:
         """Make what earlier groups go on with at this step less attractive, in place; (B, W, V)."""
@@ -120,22 +149,25 @@ class _Search:
         shape = (-1, candidates.shape[1], -1)
         candidates.scatter_add_(2, tokens[:, None].expand(*shape), costs[:, None].expand(*shape))
 
-    def _choose(self, candidates: Tensor, group: int) -> tuple[Tensor, Tensor, Tensor]:
+    def _choose(self, candidates: Tensor, slot: int) -> tuple[Tensor, Tensor, Tensor]:
         """Scores, tokens and rows of origin, (B, beams of the group) each, of what one group goes on with."""
         size = self._size
         batch, width, vocabulary = candidates.shape
         # Every beam can end once, so twice as many candidates leave enough that go on.
         values, flat = candidates.reshape(batch, -1).topk(min(2 * size, width * vocabulary))
         tokens = flat % vocabulary
-        origins = self._rows[:, group].gather(1, flat // vocabulary)
+        origins = self._rows[:, slot].gather(1, flat // vocabulary)
         ends = tokens == self._rules.end
-        self._collect(group, values[:, :size], tokens[:, :size], origins[:, :size], ends[:, :size])
+        self._collect(slot, values[:, :size], tokens[:, :size], origins[:, :size], ends[:, :size])
         order = ends.int().argsort(dim=1, stable=True)[:, :size]
-        done = [len(self.found[sentence][group]) >= size for sentence in self._sentences]
+        done = [
+            self._has_all(sentence, groups[slot])
+            for sentence, groups in zip(self._sentences, self._groups, strict=True)
+        ]
         scores = values.gather(1, order).masked_fill(torch.tensor(done, device=self._device)[:, None], _NEVER)
         return scores, tokens.gather(1, order), origins.gather(1, order)
 
-    def _collect(self, group: int, values: Tensor, tokens: Tensor, origins: Tensor, ends: Tensor) -> None:
+    def _collect(self, slot: int, values: Tensor, tokens: Tensor, origins: Tensor, ends: Tensor) -> None:
         """Keep what ends here, or is cut off because its sentence has reached its limit."""
         last = [self._predicted >= self._limits[sentence] for sentence in self._sentences]
         ending = (ends | torch.tensor(last, device=self._device)[:, None]) & (values > _NEVER)
@@ -149,12 +181,15 @@ class _Search:
             if not complete:
                 pieces += (ids[place][rank],)
             score = scores[place][rank] / self._predicted**self._rules.length_penalty
-            self.found[self._sentences[place]][group].append(Found(pieces, score, complete))
+            self.found[self._sentences[place]][self._groups[place][slot]].append(Found(pieces, score, complete))
 
     def _is_done(self, sentence: int) -> bool:
         if self._predicted >= self._limits[sentence]:
             return True
-        return all(len(found) >= self._size for found in self.found[sentence])
+        return all(self._has_all(sentence, group) for group in range(self._rules.groups))
+
+    def _has_all(self, sentence: int, group: int) -> bool:
+        return len(self.found[sentence][group]) >= self._size
 
     def _go_on(self, scores: Tensor, tokens: Tensor, rows: Tensor) -> None:
         """The chosen continuations become the rows of the next step."""

@@ -5,10 +5,12 @@ Shapes in comments: B sentences, W rows (beams) of each, R = B·W rows, S source
 
 from typing import Protocol
 
-import torch
 from torch import Tensor
 
 from prism_mt.models.network import Layer, Transformer
+
+_ROOM = 4
+"""For so many steps more there is room in what is kept, so that it is not copied again for each of them."""
 
 
 class Stepper(Protocol):
@@ -82,12 +84,23 @@ class Decoding:
         return output
 
     def _extend(self, index: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put new keys and values after those of earlier steps."""
-        earlier = self._own[index]
+        """Put new keys and values, (R, heads, T, width of a head), after those of earlier steps."""
+        end = self._length + keys.shape[2]
+        kept = self._own[index]
+        if kept is None or kept[0].shape[2] < end:
+            kept = self._with_room(kept and kept[0], keys), self._with_room(kept and kept[1], values)
+            self._own[index] = kept
+        for buffer, new in zip(kept, (keys, values), strict=True):
+            buffer[:, :, self._length : end] = new
+        return kept[0][:, :, :end], kept[1][:, :, :end]
+
+    def _with_room(self, earlier: Tensor | None, new: Tensor) -> Tensor:
+        """A larger buffer that begins with what is kept already."""
+        rows, heads, count, width = new.shape
+        buffer = new.new_empty(rows, heads, self._length + count + _ROOM, width)
         if earlier is not None:
-            keys, values = torch.cat([earlier[0], keys], dim=2), torch.cat([earlier[1], values], dim=2)
-        self._own[index] = keys, values
-        return keys, values
+            buffer[:, :, : self._length] = earlier[:, :, : self._length]
+        return buffer
 
 
 def _layers(network: Transformer) -> list[Layer]:
