@@ -7,8 +7,10 @@
 translate: chrF of beam 5 in every direction between English and the model's other languages.
 paraphrase: how much the first paraphrase copies (BLEU against the input) and keeps the meaning (Prism-ref), and how
 different the paraphrases of a list are (share of distinct bigrams, BLEU between them), for every method.
-mbr: minimum Bayes risk over samples with Prism and with chrF beside beam 5, judged by chrF and by Prism-src; seconds
-for the utilities on torch, which encodes a candidate once, and on ct2, which encodes it for every comparison.
+mbr: minimum Bayes risk over samples with Prism and with chrF beside beam 5, judged by chrF and by Prism-src (a killed
+run goes on); and how many comparisons a second Prism makes, on a tenth of the sentences: on torch, which encodes a
+candidate once for all that are compared with it, on torch with comparisons in the order of their length, which seldom
+meet, and on ct2, which encodes it for each of them.
 """
 
 import argparse
@@ -114,30 +116,43 @@ def paraphrase(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
     return Table((*columns, number("distinct bigrams %", 1), number("BLEU between", 1)), tuple(rows))
 
 
-def mbr(model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int) -> Table:
+def mbr(model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int) -> tuple[Table, Table]:
     source, target = pair.split("-")
     inputs, references = texts[source], texts[target]
     drawn = generate(model, SearchOptions("sample", n=samples), inputs, target, source)
     records = [Record(text, found) for text, found in zip(inputs, drawn, strict=True)]
-    outputs = {"beam 5": ([one[0].text for one in generate(model, SearchOptions(), inputs, target, source)], 0.0)}
-    outputs["first sample"] = ([found[0].text for found in drawn], 0.0)
-    for name, engine in (("chrf", "ct2"), ("prism-ref", "torch"), ("prism-ref", "ct2"), ("prism-src", "torch")):
-        in_use = ModelInUse(model.name, options=EngineOptions(engine))  # type: ignore[arg-type]
+    outputs = {"beam 5": [one[0].text for one in generate(model, SearchOptions(), inputs, target, source)]}
+    outputs["first sample"] = [found[0].text for found in drawn]
+
+    def choose(name: str, in_use: ModelInUse, some: Sequence[Record]) -> list[str]:
         metric = make_metric(name, Setting(target, source, in_use, PrismOptions(long="truncate")))
+        ranked = rerank(some, utility(metric), by_source=name == "prism-src")
+        return [record.hypotheses[0].text for record in ranked]
+
+    few = records[: max(1, len(records) // 10)]
+    count = sum(len({one.text for one in record.hypotheses}) ** 2 for record in few)
+    rates: list[Row] = []
+    engines: tuple[tuple[EngineName, bool], ...] = (("torch", True), ("torch", False), ("ct2", False))
+    for engine, shared in engines:
+        in_use = ModelInUse(model.name, options=EngineOptions(engine))
+        in_use.engine.shares_sources = shared  # type: ignore[misc]
         start = time.perf_counter()
-        ranked = list(rerank(records, utility(metric), by_source=name == "prism-src"))
-        label = f"{samples} samples by {name}" + (f" ({engine})" if name == "prism-ref" else "")
-        outputs[label] = ([record.hypotheses[0].text for record in ranked], time.perf_counter() - start)
-    rows = tuple(
+        choose("prism-ref", in_use, few)
+        rates.append((engine, "yes" if shared else "no", count, count / (time.perf_counter() - start)))
+    cached = ModelInUse(model.name, cached=True)
+    for name in ("chrf", "prism-src", "prism-ref"):
+        outputs[f"{samples} samples by {name}"] = choose(name, cached, records)
+    rows = [
         (
             name,
             score("chrf", model, found, references, target, source),
             score("prism-src", model, found, inputs, target, source),
-            seconds,
         )
-        for name, (found, seconds) in outputs.items()
-    )
-    return Table((Column("chosen by"), number("chrF", 1), number("Prism-src", 3), number("seconds", 1)), rows)
+        for name, found in outputs.items()
+    ]
+    quality = Table((Column("chosen by"), number("chrF", 1), number("Prism-src", 3)), tuple(rows))
+    columns = (Column("engine"), Column("shared encodings"), number("comparisons", 0), number("a second", 0))
+    return quality, Table(columns, tuple(rates))
 
 
 def main() -> None:
@@ -152,12 +167,12 @@ def main() -> None:
     texts = flores(options.data, options.sentences or (1012 if options.table == "translate" else 100))
     model = ModelInUse(options.model)
     if options.table == "translate":
-        table = translate(model, texts)
+        tables: tuple[Table, ...] = (translate(model, texts),)
     elif options.table == "paraphrase":
-        table = paraphrase(model, texts)
+        tables = (paraphrase(model, texts),)
     else:
-        table = mbr(model, texts, options.pair, options.samples)
-    print(to_text(table), end="")
+        tables = mbr(model, texts, options.pair, options.samples)
+    print("\n".join(map(to_text, tables)), end="")
 
 
 if __name__ == "__main__":
