@@ -116,10 +116,12 @@ def paraphrase(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
     return Table((*columns, number("distinct bigrams %", 1), number("BLEU between", 1)), tuple(rows))
 
 
-def mbr(model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int) -> tuple[Table, Table]:
+def mbr(
+    model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int, temperature: float
+) -> tuple[Table, Table]:
     source, target = pair.split("-")
     inputs, references = texts[source], texts[target]
-    drawn = generate(model, SearchOptions("sample", n=samples), inputs, target, source)
+    drawn = generate(model, SearchOptions("sample", n=samples, temperature=temperature), inputs, target, source)
     records = [Record(text, found) for text, found in zip(inputs, drawn, strict=True)]
     outputs = {"beam 5": [one[0].text for one in generate(model, SearchOptions(), inputs, target, source)]}
     outputs["first sample"] = [found[0].text for found in drawn]
@@ -162,6 +164,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
     parser.add_argument("--sentences", type=int)
     parser.add_argument("--samples", type=int, default=32)
+    parser.add_argument("--temperature", type=float, default=0.5, help="of these samples")
     parser.add_argument("--pair", default="en-de")
     options = parser.parse_args()
     texts = flores(options.data, options.sentences or (1012 if options.table == "translate" else 100))
@@ -171,7 +174,7 @@ def main() -> None:
     elif options.table == "paraphrase":
         tables = (paraphrase(model, texts),)
     else:
-        tables = mbr(model, texts, options.pair, options.samples)
+        tables = mbr(model, texts, options.pair, options.samples, options.temperature)
     print("\n".join(map(to_text, tables)), end="")
 
 
