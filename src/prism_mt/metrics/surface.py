@@ -22,15 +22,20 @@ class SurfaceMetric:
         self._references = 0
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
-        """Counts are taken chunk by chunk; sacreBLEU wants texts as parallel lists."""
+        """Counts are taken chunk by chunk; references that outputs of a chunk share are counted once."""
         rest = iter(segments)
         while chunk := list(itertools.islice(rest, _CHUNK)):
             self._references = len(chunk[0].references)
-            references = list(zip(*(segment.references for segment in chunk), strict=True))
-            hypotheses = [segment.hypothesis for segment in chunk]
-            counts = self._corpus._extract_corpus_statistics(hypotheses, [list(texts) for texts in references])
+            known = {references: self._counts(references) for references in {one.references for one in chunk}}
+            self._corpus._ref_cache = [known[segment.references] for segment in chunk]
+            counts = self._corpus._extract_corpus_statistics([segment.hypothesis for segment in chunk], None)
             for statistics in counts:
                 yield SegmentScore(float(self._sentence._compute_score_from_stats(statistics).score), statistics)
+
+    def _counts(self, references: Sequence[str]) -> Any:
+        """What sacreBLEU keeps of the references of one segment."""
+        texts = [self._corpus._preprocess_segment(reference) for reference in references]
+        return self._corpus._extract_reference_info(texts)
 
     def aggregate(self, totals: Sequence[float]) -> float:
         """sacreBLEU's corpus score of the added counts."""
