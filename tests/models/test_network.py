@@ -149,35 +149,6 @@ def test_padding_changes_nothing(name: str) -> None:
     torch.testing.assert_close(together[:1, :2], alone, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("steps", [[1, 1, 1, 1], [2, 2], [1, 3], [3, 1]])
-def test_cache_gives_what_decoding_at_once_gives(steps: list[int]) -> None:
-    model = variant("pre")
-    source = torch.tensor([[4, 5, 2, 1], [6, 7, 8, 2]])
-    target = torch.tensor([[2, 8, 4, 5], [2, 9, 6, 3]])
-    with torch.no_grad():
-        memory = model.encode(source, source == 1)
-        expected = model.decode(target, memory, source == 1)
-        cache, pieces, start = model.new_cache(), [], 0
-        for step in steps:
-            pieces.append(model.decode(target[:, start : start + step], memory, source == 1, cache))
-            start += step
-    torch.testing.assert_close(torch.cat(pieces, dim=1), expected, rtol=1e-5, atol=1e-6)
-
-
-def test_cache_rows_can_be_reordered() -> None:
-    model = variant("pre")
-    source = torch.tensor([[4, 5, 2], [6, 7, 2]])
-    rows = torch.tensor([1, 1, 0])
-    with torch.no_grad():
-        memory = model.encode(source)
-        cache = model.new_cache()
-        model.decode(torch.tensor([[2, 4], [2, 5]]), memory, cache=cache)
-        cache.select(rows)
-        found = model.decode(torch.tensor([[8], [9], [6]]), memory[rows], cache=cache)
-        expected = model.decode(torch.tensor([[2, 5, 8], [2, 5, 9], [2, 4, 6]]), memory[rows])
-    torch.testing.assert_close(found, expected[:, 2:], rtol=1e-5, atol=1e-6)
-
-
 def test_later_tokens_are_not_seen() -> None:
     model = variant("pre")
     source = torch.tensor([[4, 5, 2]])

@@ -63,25 +63,22 @@ class Decoding:
 
     def _layer(self, layer: Layer, index: int, states: Tensor) -> Tensor:
         """(R, T, D) → (R, T, D)."""
-        pre = layer.pre_norm
-        normed = layer.self_attention_norm(states) if pre else states
-        keys, values = self._extend(index, *layer.self_attention.keys_values(normed))
-        states = states + layer.self_attention(normed, keys, values, None, states.shape[1] > 1)
-        if not pre:
-            states = layer.self_attention_norm(states)
 
-        normed = layer.cross_attention_norm(states) if pre else states
-        keys, values = self._memory[index]
-        # The rows of a sentence attend to it side by side, like tokens, so that its keys need no copies.
-        together = normed.reshape(keys.shape[0], -1, normed.shape[-1])
-        states = states + layer.cross_attention(together, keys, values, self._visible, False).view_as(states)
-        if not pre:
-            states = layer.cross_attention_norm(states)
+        def attend(normed: Tensor) -> Tensor:
+            keys, values = self._extend(index, *layer.self_attention.keys_values(normed))
+            mixed: Tensor = layer.self_attention(normed, keys, values, None, normed.shape[1] > 1)
+            return mixed
 
-        normed = layer.feed_forward_norm(states) if pre else states
-        states = states + layer.feed_forward(normed)
-        output: Tensor = states if pre else layer.feed_forward_norm(states)
-        return output
+        def attend_source(normed: Tensor) -> Tensor:
+            keys, values = self._memory[index]
+            # The rows of a sentence attend to it side by side, like tokens, so that its keys need no copies.
+            together = normed.reshape(keys.shape[0], -1, normed.shape[-1])
+            mixed: Tensor = layer.cross_attention(together, keys, values, self._visible, False)
+            return mixed.view_as(normed)
+
+        states = layer.residual(states, layer.self_attention_norm, attend)
+        states = layer.residual(states, layer.cross_attention_norm, attend_source)
+        return layer.residual(states, layer.feed_forward_norm, layer.feed_forward)
 
     def _extend(self, index: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Put new keys and values, (R, heads, T, width of a head), after those of earlier steps."""

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from prism_mt.errors import PrismError
-from prism_mt.models.network import Cache, Output, Stack, fill, initialise
+from prism_mt.models.network import Output, Stack, fill, initialise
 from prism_mt.models.spec import Architecture, Weights, check_weights
 
 
@@ -24,9 +24,9 @@ class LanguageModel(nn.Module):
         assert self.decoder.embedding is not None
         return self.decoder.embedding.weight
 
-    def decode(self, target_input: Tensor, cache: Cache | None = None) -> Tensor:
+    def decode(self, target_input: Tensor) -> Tensor:
         """(B, T) ids → (B, T, D)."""
-        return self.decoder.decode(target_input, self.target_embedding, None, None, cache)
+        return self.decoder.decode(target_input, self.target_embedding)
 
     def project(self, states: Tensor) -> Tensor:
         """(…, D) → logits (…, V)."""

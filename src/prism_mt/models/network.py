@@ -20,37 +20,6 @@ _PAD = Conventions().pad
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
 
 
-class LayerCache:
-    """Keys and values that one decoder layer has computed so far, (B, H, T, D/H) each."""
-
-    def __init__(self) -> None:
-        self.own: tuple[Tensor, Tensor] | None = None
-        self.memory: tuple[Tensor, Tensor] | None = None
-
-    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Append the keys and values of new target tokens and return all of them."""
-        if self.own is not None:
-            keys, values = torch.cat([self.own[0], keys], dim=2), torch.cat([self.own[1], values], dim=2)
-        self.own = keys, values
-        return keys, values
-
-
-class Cache:
-    """What incremental decoding remembers: pass the same object with each next piece of the target."""
-
-    def __init__(self, layers: int) -> None:
-        self.layers = [LayerCache() for _ in range(layers)]
-        self.length = 0
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order and as often as named (beam search)."""
-        for layer in self.layers:
-            if layer.own is not None:
-                layer.own = layer.own[0][rows], layer.own[1][rows]
-            if layer.memory is not None:
-                layer.memory = layer.memory[0][rows], layer.memory[1][rows]
-
-
 class Attention(nn.Module):
     """Multi-head scaled dot-product attention."""
 
@@ -116,33 +85,26 @@ class Layer(nn.Module):
         causal: bool,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
-        cache: LayerCache | None = None,
     ) -> Tensor:
         """(B, T, D) → (B, T, D); `memory` is the encoder's output, (B, S, D)."""
 
         def attend(normed: Tensor) -> Tensor:
-            keys, values = self.self_attention.keys_values(normed)
-            if cache is not None:
-                keys, values = cache.extend(keys, values)
-            mixed: Tensor = self.self_attention(normed, keys, values, mask, causal)
+            mixed: Tensor = self.self_attention(normed, *self.self_attention.keys_values(normed), mask, causal)
             return mixed
 
         def attend_memory(normed: Tensor) -> Tensor:
             assert memory is not None
-            keys_values = cache.memory if cache is not None else None
-            if keys_values is None:
-                keys_values = self.cross_attention.keys_values(memory)
-            if cache is not None:
-                cache.memory = keys_values
+            keys_values = self.cross_attention.keys_values(memory)
             mixed: Tensor = self.cross_attention(normed, *keys_values, memory_mask, False)
             return mixed
 
-        states = self._residual(states, self.self_attention_norm, attend)
+        states = self.residual(states, self.self_attention_norm, attend)
         if memory is not None:
-            states = self._residual(states, self.cross_attention_norm, attend_memory)
-        return self._residual(states, self.feed_forward_norm, self.feed_forward)
+            states = self.residual(states, self.cross_attention_norm, attend_memory)
+        return self.residual(states, self.feed_forward_norm, self.feed_forward)
 
-    def _residual(self, states: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def residual(self, states: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Add what a sublayer makes of the states, with the norm before or after."""
         output: Tensor
         if self.pre_norm:
             output = states + self.dropout(sublayer(norm(states)))
@@ -195,29 +157,19 @@ class Stack(nn.Module):
         causal: bool,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
-        cache: Cache | None = None,
     ) -> Tensor:
         """Embedded tokens (B, T, D) → states (B, T, D), through all layers and the final norm."""
-        for index, layer in enumerate(self.layers):
-            states = layer(states, mask, causal, memory, memory_mask, cache.layers[index] if cache else None)
+        for layer in self.layers:
+            states = layer(states, mask, causal, memory, memory_mask)
         if self.final_norm is not None:
             states = self.final_norm(states)
         return states
 
     def decode(
-        self, ids: Tensor, table: Tensor, memory: Tensor | None, memory_mask: Tensor | None, cache: Cache | None
+        self, ids: Tensor, table: Tensor, memory: Tensor | None = None, memory_mask: Tensor | None = None
     ) -> Tensor:
         """Run as a decoder: no token sees a later one, so padding on the right needs no mask."""
-        start = cache.length if cache else 0
-        new = ids.shape[1]
-        mask = None
-        if start and new > 1:
-            # With earlier keys in the cache the triangle is no longer square, which `is_causal` cannot express.
-            mask = torch.ones(new, start + new, dtype=torch.bool, device=ids.device).tril(start)
-        states = self.embed(ids, table, start)
-        output: Tensor = self(states, mask, new > 1 and not start, memory, memory_mask, cache)
-        if cache:
-            cache.length += new
+        output: Tensor = self(self.embed(ids, table), None, True, memory, memory_mask)
         return output
 
 
@@ -264,28 +216,14 @@ class Transformer(nn.Module):
         memory: Tensor = self.encoder(states, _visible(source_padding_mask), False)
         return memory
 
-    def decode(
-        self,
-        target_input: Tensor,
-        memory: Tensor,
-        source_padding_mask: Tensor | None = None,
-        cache: Cache | None = None,
-    ) -> Tensor:
-        """(B, T) ids and the encoder's output (B, S, D) → (B, T, D).
-
-        With a cache, `target_input` holds only the tokens that come after those already decoded with it.
-        """
-        mask = _visible(source_padding_mask)
-        return self.decoder.decode(target_input, self.target_embedding, memory, mask, cache)
+    def decode(self, target_input: Tensor, memory: Tensor, source_padding_mask: Tensor | None = None) -> Tensor:
+        """(B, T) ids and the encoder's output (B, S, D) → (B, T, D)."""
+        return self.decoder.decode(target_input, self.target_embedding, memory, _visible(source_padding_mask))
 
     def project(self, states: Tensor) -> Tensor:
         """(…, D) → logits (…, V)."""
         logits: Tensor = self.output(states, self.target_embedding)
         return logits
-
-    def new_cache(self) -> Cache:
-        """An empty cache for incremental decoding."""
-        return Cache(self.architecture.decoder_layers)
 
     def forward(self, source: Tensor, target_input: Tensor, source_padding_mask: Tensor | None = None) -> Tensor:
         """(B, S) and (B, T) ids → decoder states (B, T, D), to be projected by the caller."""
