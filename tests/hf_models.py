@@ -146,6 +146,12 @@ def write_json(path: Path, content: object) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
+def edit(path: Path, **changes: object) -> None:
+    """Change keys of a JSON file; None takes a key away."""
+    table = json.loads(path.read_text()) | changes
+    write_json(path, {key: value for key, value in table.items() if value is not None})
+
+
 def _multilingual_tokenizer(family: Family, folder: Path) -> tuple[Any, int]:
     """Files of a tokenizer whose languages are tags of one vocabulary, and the number of embeddings."""
     import transformers

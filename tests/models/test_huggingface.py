@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import hf_models  # noqa: E402
-from hf_models import FAMILIES, LANGUAGES, Family, cached  # noqa: E402
+from hf_models import FAMILIES, LANGUAGES, Family, cached, edit  # noqa: E402
 
 from prism_mt.models import huggingface  # noqa: E402
 from prism_mt.models.huggingface import codes  # noqa: E402
@@ -30,22 +29,6 @@ TEXTS = [
 ]
 # Half-width forms, ligatures, no-break spaces: SentencePiece normalises them.
 UNNORMALISED = ["ﬁnd ½ ① ｗｉｄｅ", "a\u00a0b\u3000c\td"]
-
-
-@pytest.fixture
-def copied(tmp_path: Path) -> Copier:
-    """Copies the model of a family into a folder of this name, to be changed by the test."""
-
-    def copy(family: Family, name: str = "model") -> Path:
-        return Path(shutil.copytree(cached(family)[0], tmp_path / name))
-
-    return copy
-
-
-def edit(path: Path, **changes: object) -> None:
-    """Change keys of a JSON file; None takes a key away."""
-    table = json.loads(path.read_text()) | changes
-    hf_models.write_json(path, {key: value for key, value in table.items() if value is not None})
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,7 +1,5 @@
 """Weights in every form they come in, and every file that can be missing, damaged or unsupported."""
 
-import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,29 +12,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import hf_models  # noqa: E402
-from hf_models import Family, cached  # noqa: E402
+from hf_models import Family, cached, edit  # noqa: E402
 
 from prism_mt.errors import PrismError  # noqa: E402
 from prism_mt.models import huggingface  # noqa: E402
 from prism_mt.models.model import Model  # noqa: E402
 
 Copier = Callable[..., Path]
-
-
-@pytest.fixture
-def copied(tmp_path: Path) -> Copier:
-    """Copies the model of a family into a folder of this name, to be changed by the test."""
-
-    def copy(family: Family, name: str = "model") -> Path:
-        return Path(shutil.copytree(cached(family)[0], tmp_path / name))
-
-    return copy
-
-
-def edit(path: Path, **changes: object) -> None:
-    """Change keys of a JSON file; None takes a key away."""
-    table = json.loads(path.read_text()) | changes
-    hf_models.write_json(path, {key: value for key, value in table.items() if value is not None})
 
 
 def equal_weights(one: Model, other: Model) -> bool:
