@@ -4,18 +4,45 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from prism_mt.cli.options import option
 from prism_mt.errors import MissingExtra, PrismError
 
 if TYPE_CHECKING:
-    from prism_mt.training.config import Limits
+    from prism_mt.training.config import TrainConfig
     from prism_mt.training.distributed import World
+    from prism_mt.training.finetune_config import FinetuneConfig
     from prism_mt.training.stopping import Stop
+
+Config = TypeVar("Config", "TrainConfig", "FinetuneConfig")
 
 EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
 Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml"""
+
+
+@dataclass
+class RunOptions:
+    """Options of both commands."""
+
+    config: Path = option("TOML file with all settings of the run", positional=True)
+    output: Path | None = option(
+        "folder for checkpoints, logs and the model (default: the configuration's `output`)", None, metavar="DIR"
+    )
+    minutes: float | None = option("stop after so many minutes; the run can be resumed", None, metavar="M")
+    fresh: bool = option("start again instead of going on from the last checkpoint", False)
+    export_only: bool = option("write the model of the checkpoints that are there, without training", False)
+
+    def change(self, config: Config, **changes: Any) -> Config:
+        """The configuration with what the options say instead; `changes` that are None leave it as it is."""
+        if self.minutes is not None:
+            if self.minutes <= 0:
+                raise PrismError("--minutes must be above 0")
+            changes["limits"] = dataclasses.replace(config.limits, minutes=self.minutes)
+        changes["output"] = self.output
+        return dataclasses.replace(config, **{name: new for name, new in changes.items() if new is not None})
 
 
 class _Progress(Protocol):
@@ -35,15 +62,6 @@ class Run(Protocol):
         """Train to the end; False when a signal or the minutes stopped it before."""
 
 
-def shortened(limits: "Limits", minutes: float | None) -> "Limits":
-    """The limits of a configuration with those minutes, if any were given."""
-    if minutes is None:
-        return limits
-    if minutes <= 0:
-        raise PrismError("--minutes must be above 0")
-    return dataclasses.replace(limits, minutes=minutes)
-
-
 def need_torch(purpose: str) -> None:
     """Set up and import torch."""
     # Threads that wait for each other by spinning for long bring training to a standstill when other programs
@@ -55,14 +73,12 @@ def need_torch(purpose: str) -> None:
         raise MissingExtra(purpose, "train") from error
 
 
-def run(
-    start: "Callable[[World], Run]", export: Callable[[], Path], device: str, export_only: bool = False
-) -> int:
+def run(options: RunOptions, start: "Callable[[World], Run]", export: Callable[[], Path], device: str) -> int:
     """Train in this process's place among all, then let the first one write the model; the exit code.
 
-    A run that somebody stopped writes no model, but `export_only` can do so later.
+    A run that somebody stopped writes no model, but `--export-only` can do so later.
     """
-    if export_only:
+    if options.export_only:
         return _write_model(export)
     from prism_mt.training.distributed import join_world, leave_world
 
