@@ -1,5 +1,6 @@
 """BLEU, chrF, chrF++ and TER from sacreBLEU behind our interface."""
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -24,11 +25,12 @@ class SurfaceMetric:
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Counts are taken chunk by chunk; references that outputs of a chunk share are counted once."""
         rest = iter(segments)
+        counter = copy.copy(self._corpus)  # of this call alone: others may score at the same time
         while chunk := list(itertools.islice(rest, _CHUNK)):
             self._references = len(chunk[0].references)
             known = {references: self._counts(references) for references in {one.references for one in chunk}}
-            self._corpus._ref_cache = [known[segment.references] for segment in chunk]
-            counts = self._corpus._extract_corpus_statistics([segment.hypothesis for segment in chunk], None)
+            counter._ref_cache = [known[segment.references] for segment in chunk]
+            counts = counter._extract_corpus_statistics([segment.hypothesis for segment in chunk], None)
             for statistics in counts:
                 yield SegmentScore(float(self._sentence._compute_score_from_stats(statistics).score), statistics)
 
