@@ -26,6 +26,20 @@ SENTENCES = [
     "Hello world! This is a test, isn't it? Yes: 1, 2, 3 (and 4).",
 ]
 
+TINY = Architecture(
+    width=8,
+    encoder_layers=2,
+    decoder_layers=2,
+    encoder_heads=2,
+    decoder_heads=4,
+    encoder_feed_forward=12,
+    decoder_feed_forward=10,
+    source_vocabulary=11,
+    target_vocabulary=11,
+    max_positions=20,
+)
+"""Heads and feed-forward layers of the two sides differ, so that a mix-up shows."""
+
 
 def make_vocabulary(
     languages: Sequence[str] = ("de", "en", "fr", "ru", "zh"),

@@ -1,33 +1,21 @@
 """Decoding token by token gives what the network gives for the whole target at once."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from made import random_weights
+from made import TINY, random_weights
 from torch import Tensor
 
 from prism_mt.generate.incremental import Decoding
 from prism_mt.models.network import Transformer, from_weights
-from prism_mt.models.spec import Architecture
 
 SOURCE = torch.tensor([[4, 5, 2, 1], [6, 7, 8, 2]])
 TARGET = torch.randint(4, 11, (2, 14), generator=torch.Generator().manual_seed(3))
 
 
 def network(post_norm: bool = False) -> Transformer:
-    architecture = Architecture(
-        width=8,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_heads=2,
-        decoder_heads=4,
-        encoder_feed_forward=12,
-        decoder_feed_forward=10,
-        source_vocabulary=11,
-        target_vocabulary=11,
-        max_positions=20,
-        norm="post" if post_norm else "pre",
-        final_norm=not post_norm,
-    )
+    architecture = replace(TINY, norm="post", final_norm=False) if post_norm else TINY
     return from_weights(architecture, random_weights(architecture))
 
 

@@ -4,24 +4,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from made import TINY
 from scipy.special import erf
 
 from prism_mt.errors import PrismError
 from prism_mt.models.network import Transformer, from_weights, to_weights
 from prism_mt.models.spec import Architecture, sinusoids, weight_shapes
 
-TINY = Architecture(
-    width=8,
-    encoder_layers=2,
-    decoder_layers=2,
-    encoder_heads=2,
-    decoder_heads=4,
-    encoder_feed_forward=12,
-    decoder_feed_forward=10,
-    source_vocabulary=11,
-    target_vocabulary=11,
-    max_positions=20,
-)
 VARIANTS: dict[str, dict[str, Any]] = {
     "pre": {},
     "post": {"norm": "post", "final_norm": False},
