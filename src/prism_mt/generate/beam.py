@@ -111,8 +111,6 @@ class _Search:
         Those that search on keep their order, since each heeds the choices of those before it.
         """
         before = len(self._groups[0])
-        if before == 1:
-            return None
         done = [
             [self._has_all(sentence, group) for group in groups]
             for sentence, groups in zip(self._sentences, self._groups, strict=True)

@@ -16,9 +16,8 @@ class Stop:
     """Whether the minutes, and not a signal, stopped the run."""
 
     def __init__(self, minutes: float) -> None:
-        """0 minutes are no limit."""
-        self._seconds = minutes * 60 or float("inf")
-        self._deadline = float("inf")
+        """The minutes begin now; 0 is no limit."""
+        self._deadline = time.monotonic() + (minutes * 60 or float("inf"))
         self._received = False
 
     def needed(self, world: World) -> bool:
@@ -29,8 +28,7 @@ class Stop:
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
-        """Start the clock. Inside, a first SIGTERM or SIGINT is only noted, so that a step can end."""
-        self._deadline = time.monotonic() + self._seconds
+        """Inside, a first SIGTERM or SIGINT is only noted, so that a step can end; a second one ends the process."""
         before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
         def note(number: int, _: FrameType | None) -> None:
