@@ -43,3 +43,22 @@ def test_help_teaches() -> None:
     text = parser.format_help()
     for part in ("which kind (default: a)", "--kind {a,b}", "--size SIZE, -s SIZE", "100 % or less", "--no-check"):
         assert part in text
+
+
+def test_groups_follow_the_rest_and_shared_ones_come_last() -> None:
+    @dataclass(kw_only=True)
+    class Shared:
+        device: str = option("on what", "cpu", group="engine")
+
+    @dataclass
+    class Both(Shared, Sample):
+        beam: int = option("how many", 5, group="search")
+        threads: int = option("how many of them", 1, group="engine")
+        last: int = option("without a group", 0)
+
+    parser = argparse.ArgumentParser()
+    add_options(parser, Both)
+    text = parser.format_help().partition("options:")[2]
+    places = [text.index(part) for part in ("--last", "search:", "--beam", "engine:", "--device", "--threads")]
+    assert places == sorted(places)
+    assert parse_options(Both, parser.parse_args(["x", "--device", "cuda"])).device == "cuda"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt.cli.compute import DeviceOptions
 from prism_mt.cli.options import Command, option
 from prism_mt.engines.base import Pair
 from prism_mt.engines.batching import score_pairs
@@ -25,7 +26,7 @@ _FORMATS: tuple[Quantization, ...] = ("float32", "int8", "float16", "bfloat16", 
 
 
 @dataclass
-class BenchOptions:
+class BenchOptions(DeviceOptions):
     """Options of `prism bench`."""
 
     model: str = option(
@@ -33,15 +34,7 @@ class BenchOptions:
     )
     segments: int = option("texts to score with every setting", 256, flags=("-n",), metavar="N")
     pieces: int = option("mean length of a text in pieces of the model's vocabulary", 25, metavar="N")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    workers: int | None = option(
-        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
-        None,
-        metavar="N",
-    )
     format: Format = option("how to print the table", "text")
-    offline: bool = option("never use the network, not even for hf: models", False)
 
 
 class _Measured(NamedTuple):

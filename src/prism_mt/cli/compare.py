@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
@@ -13,10 +14,9 @@ from prism_mt.comparison.buckets import Buckets, by_length, by_name, by_value
 from prism_mt.comparison.compare import Comparison, Measured, Significance, Test, agreements, compare
 from prism_mt.comparison.measure import measured_from, score_all
 from prism_mt.comparison.outside import bring_in
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, make_metric
+from prism_mt.metrics.catalogue import METRICS, Setting, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
@@ -28,7 +28,7 @@ from prism_mt.text.lines import check_parallel, open_lines
 
 
 @dataclass
-class CompareOptions(TableOptions, EncoderOptions, InputOptions):
+class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions):
     """Options of `prism compare`."""
 
     metric: list[str] = option(
@@ -68,12 +68,6 @@ class CompareOptions(TableOptions, EncoderOptions, InputOptions):
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
     )
     model: str = option("model of Prism's metrics, as for `prism score`", DEFAULT_MODEL, metavar="M")
-    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
-    quantization: Quantization = option("number format of the ct2 engine", "float32")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
-    offline: bool = option("never use the network, not even for hf: models", False)
 
 
 def run(options: CompareOptions) -> None:
@@ -145,8 +139,7 @@ def _brought(options: CompareOptions, systems: list[str], inputs: Inputs) -> lis
 
 
 def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setting:
-    engine = EngineOptions(options.engine, options.quantization, options.device, options.threads)
-    model = ModelInUse(options.model, options.offline, engine, options.cache)
+    model = options.in_use(options.model)
     # Scores from files need no language, like those of surface metrics.
     code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
     return Setting(

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.options import Command, option
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
+from prism_mt.metrics.catalogue import Setting, make_metric
 from prism_mt.metrics.evaluate import ParallelText
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
@@ -23,7 +23,7 @@ from prism_mt.text.lines import open_fields, open_lines
 
 
 @dataclass
-class FilterOptions:
+class FilterOptions(ScoringOptions):
     """Options of `prism filter`."""
 
     src_lang: str = option("language of the first side", flags=("--from",), metavar="XX")
@@ -47,17 +47,6 @@ class FilterOptions:
     long: LongPolicy = option(
         "a line longer than the model's positions: stop, cut it off, or score windows", "truncate"
     )
-    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
-    quantization: Quantization = option("number format of the ct2 engine", "float32")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    workers: int | None = option(
-        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
-        None,
-        metavar="N",
-    )
-    cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
-    offline: bool = option("never use the network, not even for hf: models", False)
 
 
 def run(options: FilterOptions) -> None:
@@ -66,10 +55,7 @@ def run(options: FilterOptions) -> None:
         raise PrismError(f"the threshold must be between 0 and 1, not {options.threshold:g}")
     text = _bitext(options.files)
     count = text.count()
-    engine = EngineOptions(
-        options.engine, options.quantization, options.device, options.threads, workers=options.workers
-    )
-    model = ModelInUse(options.model, options.offline, engine, options.cache)
+    model = options.in_use(options.model)
     setting = Setting(options.lang, options.src_lang, model, PrismOptions(long=options.long))
     metric = make_metric("prism-dual", setting)
     with write_atomically(options.output) if options.output else nullcontext(sys.stdout) as handle:

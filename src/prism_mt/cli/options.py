@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import inspect
 import shlex
 import types
 import typing
@@ -20,9 +21,13 @@ def option(
     flags: tuple[str, ...] = (),
     metavar: str | None = None,
     positional: bool = False,
+    group: str | None = None,
 ) -> Any:
-    """A dataclass field with its help text; `flags` are further spellings of `--field-name`."""
-    metadata = {"help": help, "flags": flags, "metavar": metavar, "positional": positional}
+    """A dataclass field with its help text.
+
+    `flags` are further spellings of `--field-name`; a `group` stands under its own heading at the end of the help.
+    """
+    metadata = {"help": help, "flags": flags, "metavar": metavar, "positional": positional, "group": group}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -52,7 +57,12 @@ class Group:
 def add_options(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
     """Give the parser one argument per field: `bool` is a switch, `list` takes several values and repeats."""
     hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
+    fields = dataclasses.fields(kind)
+    # What the command alone has comes before what it shares with others.
+    by_owner = sorted(fields, key=lambda field: field.name not in inspect.get_annotations(kind))
+    titles = dict.fromkeys(field.metadata.get("group") for field in by_owner)
+    groups = {title: parser.add_argument_group(title) if title else parser for title in titles}
+    for field in fields:
         if not field.metadata:
             continue
         arguments = _argument(field, hints[field.name])
@@ -60,7 +70,9 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
             parser.add_argument(field.name, **arguments)
             continue
         names = [f"--{field.name.replace('_', '-')}", *field.metadata["flags"]]
-        parser.add_argument(*sorted(names, key=len, reverse=True), dest=field.name, **arguments)
+        groups[field.metadata["group"]].add_argument(
+            *sorted(names, key=len, reverse=True), dest=field.name, **arguments
+        )
 
 
 def parse_options(kind: type[Options], namespace: argparse.Namespace) -> Options:

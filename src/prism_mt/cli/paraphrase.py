@@ -58,7 +58,7 @@ def run(options: ParaphraseOptions) -> None:
     texts = open_lines(options.file)
     if options.lang is None:
         raise PrismError("say which language the input is in: --lang XX")
-    generator = Generator(options.open(), options.engine_options(options.method), search)
+    generator = Generator(options.open(), options.engine_for(options.method), search)
     write_generated(generator, generator.route(options.lang, options.lang), texts, options, "paraphrases")
 
 

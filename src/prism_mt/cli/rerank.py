@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.options import Command, option
@@ -49,14 +49,6 @@ class RerankOptions(EncoderOptions, ModelOptions):
     top_k: int = option("draw samples from the K most probable tokens only; 0 means all", 0, metavar="K")
     top_p: float = option("draw from the fewest tokens that together have probability P", 1.0, metavar="P")
     seed: int = option("another seed gives other samples", 0, metavar="N")
-    engine: Literal["auto", "ct2", "torch"] = option(
-        "what computes; auto is torch, which encodes a candidate once for all that are compared with it", "auto"
-    )
-
-    def scoring_engine(self) -> EngineOptions:
-        """How utilities are computed."""
-        engine = "torch" if self.engine == "auto" else self.engine
-        return EngineOptions(engine, self.quantization, self.device, self.threads)
 
 
 class Candidates(NamedTuple):
@@ -82,7 +74,8 @@ def run(options: RerankOptions) -> None:
     count = candidates.lines.count()
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
-    model = ModelInUse(options.model, options.offline, options.scoring_engine())
+    # Torch encodes a candidate once for all that are compared with it.
+    model = ModelInUse(options.model, options.offline, options.engine_options("torch"))
     # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
     prism = PrismOptions(long="truncate")
     setting = Setting(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.options import Command, option
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric, SegmentScore
@@ -26,9 +26,12 @@ from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments
 from prism_mt.report.wmt import write_wmt
 from prism_mt.text.languages import language
 
+_PRISM = "Prism's metrics"
+_PARAPHRASED = "parbleu and parchrf++"
+
 
 @dataclass
-class ScoreOptions(EncoderOptions, InputOptions):
+class ScoreOptions(ScoringOptions, EncoderOptions, InputOptions):
     """Options of `prism score`."""
 
     metric: list[str] = option(
@@ -56,44 +59,43 @@ class ScoreOptions(EncoderOptions, InputOptions):
         "forward: the output given reference or source; backward: the reverse "
         "(default: both with --ref, forward with --src)",
         None,
+        group=_PRISM,
     )
-    forward_weight: float = option("share of the forward direction where both count", 0.5, metavar="W")
-    reduction: Literal["mean", "sum"] = option("mean log-probability per token, or their sum", "mean")
-    references: Literal["mean", "max"] = option("how several references become one score", "mean")
-    temperature: float = option("divides the logits before the softmax", 1.0, metavar="T")
+    forward_weight: float = option(
+        "share of the forward direction where both count", 0.5, metavar="W", group=_PRISM
+    )
+    reduction: Literal["mean", "sum"] = option(
+        "mean log-probability per token, or their sum", "mean", group=_PRISM
+    )
+    references: Literal["mean", "max"] = option("how several references become one score", "mean", group=_PRISM)
+    temperature: float = option("divides the logits before the softmax", 1.0, metavar="T", group=_PRISM)
     long: LongPolicy = option(
-        "a segment longer than the model's positions: stop, cut it off, or score windows", "error"
+        "a segment longer than the model's positions: stop, cut it off, or score windows", "error", group=_PRISM
     )
     paraphrases: int | None = option(
-        "parbleu and parchrf++: paraphrases of each reference (default: 5, or 1 with --replace-reference)",
+        "paraphrases of each reference (default: 5, or 1 with --replace-reference)",
         None,
         metavar="N",
+        group=_PARAPHRASED,
     )
-    replace_reference: bool = option("parbleu and parchrf++: paraphrases instead of the reference", False)
+    replace_reference: bool = option("paraphrases instead of the reference", False, group=_PARAPHRASED)
     paraphrase_file: Path | None = option(
-        "parbleu and parchrf++: paraphrases as `prism paraphrase --format jsonl` writes them, a line per reference "
+        "paraphrases as `prism paraphrase --format jsonl` writes them, a line per reference "
         "(default: made by the model and kept in the cache)",
         None,
         metavar="FILE",
+        group=_PARAPHRASED,
     )
-    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
-    quantization: Quantization = option("number format of the ct2 engine", "float32")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    workers: int | None = option(
-        "batches computed at once, which share the threads (default: one per thread, which suits all but huge models)",
-        None,
-        metavar="N",
+    batch_tokens: int | None = option(
+        "padded tokens per batch (default: by device)", None, metavar="N", group="engine"
     )
-    batch_tokens: int | None = option("padded tokens per batch (default: by device)", None, metavar="N")
     ray: str | None = option(
         "compute on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one); every machine needs "
         "this package and the model's folder; --threads are the cores of an actor (default: a machine's)",
         None,
         metavar="ADDRESS",
+        group="engine",
     )
-    cache: bool = option("take scores from and add them to the user's cache; a killed run goes on", True)
-    offline: bool = option("never use the network, not even for hf: models", False)
     debug: bool = option("say what is being done", False)
 
 
@@ -203,17 +205,9 @@ def _is_surface(name: str) -> bool:
 
 
 def _model(options: ScoreOptions) -> ModelInUse:
-    engine = EngineOptions(
-        options.engine,
-        options.quantization,
-        options.device,
-        options.threads,
-        options.temperature,
-        options.batch_tokens,
-        options.workers,
-        options.ray,
+    return options.in_use(
+        options.model, temperature=options.temperature, budget=options.batch_tokens, ray=options.ray
     )
-    return ModelInUse(options.model, options.offline, engine, options.cache)
 
 
 def _prism_options(options: ScoreOptions) -> PrismOptions:

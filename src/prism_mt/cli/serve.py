@@ -2,25 +2,20 @@
 
 from dataclasses import dataclass
 
+from prism_mt.cli.compute import ComputeOptions
 from prism_mt.cli.options import Command, option
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
 from prism_mt.errors import MissingExtra
 from prism_mt.metrics.catalogue import ModelInUse
 from prism_mt.models.resolve import DEFAULT_MODEL
 
 
 @dataclass
-class ServeOptions:
+class ServeOptions(ComputeOptions):
     """Options of `prism serve`."""
 
     model: list[str] = option("models to choose from, the first by default", [DEFAULT_MODEL], metavar="M")
     host: str = option("address to listen on; others than this machine's are open to everyone", "127.0.0.1")
     port: int = option("port to listen on", 8000, metavar="N")
-    engine: EngineName = option("what computes; torch needs the extra `train`", "ct2")
-    quantization: Quantization = option("number format of the ct2 engine", "float32")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    offline: bool = option("never use the network, not even for hf: models", False)
 
 
 def run(options: ServeOptions) -> None:
@@ -33,7 +28,7 @@ def run(options: ServeOptions) -> None:
         raise MissingExtra("serving scores", "serve") from error
     from prism_mt.serve.scorer import Scorer
 
-    engine = EngineOptions(options.engine, options.quantization, options.device, options.threads)
+    engine = options.engine_options()
     models = {name: ModelInUse(name, options.offline, engine) for name in options.model}
     for model in models.values():
         model.engine  # noqa: B018  loads it now, so that mistakes show here

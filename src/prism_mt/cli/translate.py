@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
+from prism_mt.cli.compute import ComputeOptions
 from prism_mt.cli.options import Command, option
-from prism_mt.engines.factory import EngineOptions, Quantization
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
 from prism_mt.generate.generator import Generator, Route
 from prism_mt.generate.lists import ListFormat, ListKind, Record, write_lists
@@ -22,7 +22,7 @@ from prism_mt.text.testsets import is_testset, open_testset
 
 
 @dataclass
-class ModelOptions:
+class ModelOptions(ComputeOptions):
     """Which model, on what, and where the output goes."""
 
     model: str = option(
@@ -40,18 +40,10 @@ class ModelOptions:
         flags=("-o",),
         metavar="FILE",
     )
-    engine: Literal["auto", "ct2", "torch"] = option(
-        "what computes; auto takes ct2 where it can, torch (extra `train`) for all other methods", "auto"
-    )
-    quantization: Quantization = option("number format of the ct2 engine", "float32")
-    device: str = option("auto, cpu, cuda, cuda:0,1 or mps (torch)", "auto")
-    threads: int | None = option("CPU threads (default: all cores)", None, metavar="N")
-    offline: bool = option("never use the network, not even for hf: models", False)
 
-    def engine_options(self, method: Method) -> EngineOptions:
+    def engine_for(self, method: Method) -> EngineOptions:
         """The engine that was asked for, or the one that suits the method."""
-        engine = self.engine if self.engine != "auto" else "ct2" if method == "beam" else "torch"
-        return EngineOptions(engine, self.quantization, self.device, self.threads)
+        return self.engine_options("ct2" if method == "beam" else "torch")
 
     def open(self) -> ModelDirectory:
         """The model's directory."""
@@ -97,7 +89,7 @@ def run(options: TranslateOptions) -> None:
         texts = open_lines(options.file)
     if to is None:
         raise PrismError("say which language to translate into: --to XX")
-    generator = Generator(options.open(), options.engine_options("beam"), search)
+    generator = Generator(options.open(), options.engine_for("beam"), search)
     write_generated(generator, generator.route(to, source), texts, options, "translations")
 
 
