@@ -76,10 +76,13 @@ def variants(ranking: Ranking) -> dict[str, Ranking]:
     }
 
 
-def tune(name: str, options: argparse.Namespace) -> str:
-    """Fine-tune one variant unless its model is there, say what it cost, and return the model's folder."""
+def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
+    """Fine-tune one variant unless its model is there, say what it cost, and return the model's folder.
+
+    In the ablation the last model counts: the best one may be that before training.
+    """
     folder: Path = options.folder
-    made = folder / name.replace(" ", "-") / "model"
+    made = folder / ("ablation" if ablation else "") / name.replace(" ", "-") / "model"
     if made.exists():
         return str(made)
     pairs = folder / "pairs"
@@ -97,6 +100,7 @@ def tune(name: str, options: argparse.Namespace) -> str:
         output=made.parent,
         ranking=variants(config.ranking)[name],
         limits=replace(config.limits, steps=options.steps or config.limits.steps),
+        checks=replace(config.checks, export="last" if ablation else config.checks.export),
     )
     import torch
 
@@ -216,7 +220,7 @@ def main() -> None:
     default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
     parser.add_argument("--folder", type=Path, default=Path("runs/finetuning"), help="pairs, runs and models")
-    parser.add_argument("--tuned", help="a fine-tuned model, such as mini-ft, instead of one that is made now")
+    parser.add_argument("--tuned", help="gains and references of this model, such as mini-ft, not of one made now")
     parser.add_argument("--config", default="finetune-mini", help="a name of `prism configs`")
     parser.add_argument("--steps", type=int, default=0, help="updates of one run; 0 is as many as the config has")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
@@ -231,15 +235,14 @@ def main() -> None:
     parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
     options = parser.parse_args()
     options.data = Path(options.data)
-    after = options.tuned or tune("fine-tuned", options)
     if "gains" in options.tables:
-        print(to_text(gains(options.model, after, options)))
+        print(to_text(gains(options.model, options.tuned or tune("fine-tuned", options), options)))
     if "ablation" in options.tables:
-        others = [name for name in variants(Ranking()) if name != "fine-tuned"]
-        models = {"before": options.model, "fine-tuned": after, **{name: tune(name, options) for name in others}}
+        # All of them have as many updates, also where --tuned had more.
+        models = {"before": options.model, **{name: tune(name, options, True) for name in variants(Ranking())}}
         print(to_text(ablation(models, options)))
     if "references" in options.tables:
-        for table in reference_tables(options.model, after, options):
+        for table in reference_tables(options.model, options.tuned or tune("fine-tuned", options), options):
             print(render(table))
 
 
