@@ -35,7 +35,7 @@ from prism_mt.metaeval.task import preset
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import ModelInUse, Setting
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.surface import bleu
+from prism_mt.metrics.surface import bleu, chrf
 from prism_mt.report.references import studies_table, study_table
 from prism_mt.report.table import Column, Table, number, render, to_text
 from prism_mt.training.distributed import World
@@ -54,13 +54,13 @@ PUBLISHED_TAU = {
 }
 TABLES = ("gains", "ablation", "references")
 # Means of three pairs, news: segment tau, accuracy in segments (not published), over pairs of systems; magnitude,
-# BLEU of en-de and zh-en.
+# BLEU and chrF (not published) of en-de, then of zh-en.
 PUBLISHED_ABLATION = {
-    "before": (23.5, "", 78.7, 0.47, 25.6, 18.7),
-    "fine-tuned": (26.8, "", 76.7, 0.37, 23.0, 21.0),
-    "without cross-entropy": (26.6, "", 74.6, 0.35, 10.2, 9.6),
-    "without forward ranking": (26.0, "", 79.2, 0.40, 21.9, 20.1),
-    "without backward ranking": (25.6, "", 77.7, 0.39, 21.1, 20.3),
+    "before": (23.5, "", 78.7, 0.47, 25.6, "", 18.7, ""),
+    "fine-tuned": (26.8, "", 76.7, 0.37, 23.0, "", 21.0, ""),
+    "without cross-entropy": (26.6, "", 74.6, 0.35, 10.2, "", 9.6, ""),
+    "without forward ranking": (26.0, "", 79.2, 0.40, 21.9, "", 20.1, ""),
+    "without backward ranking": (25.6, "", 77.7, 0.39, 21.1, "", 20.3, ""),
 }
 TAU = Correlation("kendall-b")
 
@@ -81,11 +81,11 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
 
     In the ablation the last model counts: the best one may be that before training.
     """
-    folder: Path = options.folder
-    made = folder / ("ablation" if ablation else "") / name.replace(" ", "-") / "model"
+    run = f"{Path(options.model).name}-{options.config}-{options.steps or 'all'}{'-ablation' if ablation else ''}"
+    made = options.folder / run / name.replace(" ", "-") / "model"
     if made.exists():
         return str(made)
-    pairs = folder / "pairs"
+    pairs = options.folder / "pairs"
     if not (pairs / "valid.jsonl").exists():
         files = [str(options.data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz") for pair in ("en-de", "zh-en")]
         if prism(["judgments", "pairs", *files, "--folder", str(pairs)]):
@@ -105,7 +105,8 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
     import torch
 
     started = time.monotonic()
-    Finetuner(config, World(0, 1, torch.device("cpu"))).run()
+    if not Finetuner(config, World(0, 1, torch.device("cpu"))).run():
+        raise SystemExit(f"{name}: stopped; the same command goes on")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{name}: {(time.monotonic() - started) / 60:.1f} minutes, peak memory {peak:.1f} GB")
     return str(export_finetuned(config))
@@ -149,7 +150,7 @@ def gains(before: str, after: str, options: argparse.Namespace) -> Table:
 
 
 def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
-    """Mean results on news, the magnitude of scores, and BLEU as a translator; published figures below each row."""
+    """Mean results on news, the magnitude of scores, BLEU and chrF as a translator; below each row the published."""
     rows: list[tuple[str | float, ...]] = []
     for name, model in models.items():
         taus, within, systems, magnitudes = [], [], [], []
@@ -160,7 +161,7 @@ def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
             within.append(segment_accuracy(judgments.scores, metric.align(judgments)))
             systems.append(pairwise_accuracy(judgments.system_means(), metric.align_systems(judgments)))
             magnitudes.append(np.nanmean(np.exp(metric.scores)))
-        translated = [translation_bleu(model, pair, options) for pair in ("en-de", "zh-en")]
+        translated = [value for pair in ("en-de", "zh-en") for value in translation_quality(model, pair, options)]
         means = (100 * np.mean(taus), 100 * np.mean(within), 100 * np.mean(systems), np.mean(magnitudes))
         rows.append((name, *(float(mean) for mean in means), *translated))
         if name in PUBLISHED_ABLATION:
@@ -171,14 +172,16 @@ def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
         ("systems", 1),
         ("magnitude", 2),
         ("BLEU en-de", 1),
+        ("chrF en-de", 1),
         ("BLEU zh-en", 1),
+        ("chrF zh-en", 1),
     )
     columns = (Column("model"), *(number(title, digits) for title, digits in titles))
     return Table(columns, tuple(rows), "Ablation, WMT21 news, means of three language pairs")
 
 
-def translation_bleu(model: str, pair: str, options: argparse.Namespace) -> float:
-    """BLEU on the first sources of WMT21 news."""
+def translation_quality(model: str, pair: str, options: argparse.Namespace) -> tuple[float, float]:
+    """BLEU and chrF on the first sources of WMT21 news."""
     judgments = judged(options, "news", pair)
     texts = judgments.texts
     assert texts is not None
@@ -190,8 +193,8 @@ def translation_bleu(model: str, pair: str, options: argparse.Namespace) -> floa
     generator = Generator(ModelInUse(model).directory, EngineOptions(), SearchOptions())
     route = generator.route(target, source)
     outputs = [found[0].text for found in generator.generate([texts.sources[p] or "" for p in chosen], route)]
-    corpus = bleu(target)._corpus
-    return float(corpus.corpus_score(outputs, [[reference[place] or "" for place in chosen]]).score)
+    references = [reference[place] or "" for place in chosen]
+    return bleu(target).corpus_score(outputs, references), chrf(target).corpus_score(outputs, references)
 
 
 def reference_tables(before: str, after: str, options: argparse.Namespace) -> Sequence[Table]:

@@ -13,6 +13,17 @@ class Part:
     weight: float = 1.0
 
 
+@dataclass(frozen=True)
+class Pace:
+    rate: float = 0.5
+    clip: float = 0.0
+
+
+@dataclass
+class Run:
+    pace: Pace = Pace(rate=0.1)
+
+
 @dataclass
 class Whole:
     name: str
@@ -71,6 +82,11 @@ weight = 0.25
 def test_mistakes_name_the_key(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(PrismError, match=message):
         load(tmp_path, text)
+
+
+def test_a_table_changes_parts_of_a_default(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("[pace]\nclip = 1.2")
+    assert load_toml(tmp_path / "c.toml", Run).pace == Pace(rate=0.1, clip=1.2)
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -30,8 +30,11 @@ def load_toml(path: Path, kind: type[Config]) -> Config:
     return from_table(table, kind, str(path))
 
 
-def from_table(table: Mapping[str, Any], kind: type[Config], where: str) -> Config:
-    """Build the dataclass `kind` from plain values; `where` starts every error message."""
+def from_table(table: Mapping[str, Any], kind: type[Config], where: str, default: Config | None = None) -> Config:
+    """Build the dataclass `kind` from plain values; `where` starts every error message.
+
+    A table within it changes parts of the field's default where the field has one that is no factory.
+    """
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = [key for key in table if key not in fields]
@@ -44,18 +47,24 @@ def from_table(table: Mapping[str, Any], kind: type[Config], where: str) -> Conf
         and field.default is dataclasses.MISSING
         and field.default_factory is dataclasses.MISSING
     ]
-    if missing:
+    if missing and default is None:
         raise PrismError(f"{where}: missing key {', '.join(missing)}")
-    return kind(**{key: _convert(value, hints[key], f"{where}: {key}") for key, value in table.items()})
+    values = {
+        key: _convert(value, hints[key], f"{where}: {key}", getattr(default, key, fields[key].default))
+        for key, value in table.items()
+    }
+    if default is not None:
+        return dataclasses.replace(default, **values)  # type: ignore[type-var]
+    return kind(**values)
 
 
-def _convert(value: Any, hint: Any, where: str) -> Any:
-    """`value` as the type `hint`, or an error that names what was expected."""
+def _convert(value: Any, hint: Any, where: str, default: Any = None) -> Any:
+    """`value` as the type `hint`, or an error that names what was expected; a table may change parts of a default."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         if not isinstance(value, Mapping):
             raise PrismError(f"{where} must be a table")
-        return from_table(value, hint, where)
+        return from_table(value, hint, where, default if isinstance(default, hint) else None)
     if origin in (typing.Union, types.UnionType):
         return _convert_union(value, arguments, where)
     if origin is typing.Literal:

@@ -59,6 +59,17 @@ def test_long_texts_are_left_out(judgments: Path, tmp_path: Path, capsys: pytest
     assert json.loads(capsys.readouterr().out)[0]["rows"][0]["pairs"] == 56
 
 
+def test_a_test_set_among_the_pairs(judgments: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    words = ["judgments", "pairs", str(judgments), "--folder", str(tmp_path / "pairs"), "--held-out", "0"]
+    assert main([*words, "--test", str(judgments)]) == 0
+    assert "these pairs learns from 10 of the 10 segments of mqm_en-de" in caplog.text
+
+
+def test_a_file_given_twice(judgments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judgments", "pairs", str(judgments), str(judgments), "--folder", str(tmp_path / "pairs")]) == 2
+    assert "is given twice" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

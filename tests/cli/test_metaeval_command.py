@@ -1,5 +1,6 @@
 """`prism metaeval` end to end on small files."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
+from prism_mt.metaeval.overlap import segment_key
 from prism_mt.models.store import write_model
 
 RNG = np.random.default_rng(0)
@@ -140,6 +142,18 @@ def test_prism_is_judged_on_its_own_scores(
     values = {row["metric"]: row["tau-b"] for row in table["rows"]}
     assert set(values) == {"prism-ref", "prism-src"}
     assert all(value is not None for value in values.values())
+
+
+def test_warns_of_a_model_that_learnt_from_the_judgments(
+    caplog: pytest.LogCaptureFixture, judgments: Path, tmp_path: Path
+) -> None:
+    learnt = dataclasses.replace(make_model(), judged=frozenset({segment_key("de-en", "quelle")}))
+    folder = str(write_model(learnt, tmp_path / "tuned").folder)
+    renamed = str(judgments.rename(judgments.with_name("made_de-en.jsonl")))
+    for command in ([], ["references"]):
+        caplog.clear()
+        assert main(["metaeval", *command, renamed, "-m", "prism-ref", "--model", folder, "--draws", "5"]) == 0
+        assert f"{folder} learns from 30 of the 30 segments of made_de-en" in caplog.text
 
 
 def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:

@@ -3,20 +3,24 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prism_mt.errors import PrismError
+from prism_mt.metaeval.judgments import Judgments, Texts
+from prism_mt.metaeval.overlap import warn_of_overlap
 from prism_mt.metaeval.pairs import (
     RankedSegment,
     count_pairs,
     rank_segments,
     read_ranked,
+    segment_keys,
     split_off,
-    warn_of_overlap,
     within_length,
     write_ranked,
 )
 from prism_mt.metaeval.ratings import RatedSegment, Reading, read_ratings
+from prism_mt.metaeval.readers import read_judgments
 
 PUBLISHED = {
     ("en-de", 5.0): (1411, 126_217),
@@ -98,12 +102,18 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(PrismError, match="line 1: its scores or pairs do not fit its 3 outputs"):
         read_ranked(tmp_path / "bad.jsonl")
 
+    (tmp_path / "bad.jsonl").write_text(json.dumps({**record, "pairs": []}) + "\n", encoding="utf-8")
+    with pytest.raises(PrismError, match="line 1: no pairs"):
+        read_ranked(tmp_path / "bad.jsonl")
+
 
 def test_warns_of_a_test_set_among_the_pairs(caplog: pytest.LogCaptureFixture) -> None:
-    warn_of_overlap([ranked("zh-en", 1)], [rated(anna={"A": 0.0})], "test.jsonl")
+    texts = Texts(("another", ranked("en-de", 1).src), {}, {})
+    judgments = Judgments("wmt", "en-de", ("A",), ("1", "2"), np.zeros((1, 2)), texts=texts)
+    warn_of_overlap(segment_keys([ranked("zh-en", 1)]), judgments, "a model")
     assert not caplog.text
-    warn_of_overlap([ranked("en-de", 1)], [rated(anna={"A": 0.0})], "test.jsonl")
-    assert "1 of 1 segments are also in test.jsonl" in caplog.text
+    warn_of_overlap(segment_keys([ranked("en-de", 1)]), judgments, "a model")
+    assert "a model learns from 1 of the 2 segments of wmt en-de" in caplog.text
 
 
 def test_google_ratings_add_up_and_lose_their_marks(tmp_path: Path) -> None:
@@ -144,3 +154,40 @@ def test_unknown_severities_point_to_the_given_scores(tmp_path: Path) -> None:
     with pytest.raises(PrismError, match="A, anna: unknown severity 'critical'.*--given-scores"):
         read_ratings(path)
     assert read_ratings(path, Reading(given_scores=True))[0].ratings == {"anna": {"A": -10.0}}
+
+
+@pytest.mark.parametrize(
+    ("mqm", "message"),
+    [
+        ({"A": -1.0}, "'A' must be an object"),
+        ({"A": {"anna": -1.0}}, "A, anna: a rating must be an object with a score or a list of errors"),
+        ({"A": {"anna": {"errors": None}}}, "A, anna: errors must be a list"),
+        ({"A": {"anna": {"errors": [["Style", "Minor", "x"]]}}}, r"an error is \[category, severity\]"),
+        ({"A": {"anna": {"errors": [{"severity": "Minor"}]}}}, r"an error is \[category, severity\]"),
+    ],
+)
+def test_ratings_of_another_shape(tmp_path: Path, mqm: object, message: str) -> None:
+    path = tmp_path / "mqm_en-de.jsonl"
+    path.write_text(json.dumps({"seg_id": 1, "src": "s", "sys": {"A": "a"}, "mqm": mqm}) + "\n")
+    with pytest.raises(PrismError, match=f"line 1: {message}|line 1: A, anna: {message}"):
+        read_ratings(path)
+
+
+def test_errors_may_be_objects(tmp_path: Path) -> None:
+    path = tmp_path / "mqm_en-de.jsonl"
+    errors = [{"category": "Style", "severity": "Minor", "start": 3}]
+    path.write_text(
+        json.dumps({"seg_id": 1, "src": "s", "sys": {"A": "a"}, "mqm": {"A": {"r": {"errors": errors}}}})
+    )
+    assert read_ratings(path)[0].ratings == {"r": {"A": -1.0}}
+    [judgments] = read_judgments(path)
+    assert judgments.scores.tolist() == [[-1.0]]
+
+
+def test_a_single_rating_is_named_by_its_own_line(tmp_path: Path) -> None:
+    path = tmp_path / "da.tsv"
+    raters = (("A", "anna"), ("B", "anna"), ("A", "otto"))
+    lines = [f"en-de\t1\t{system}\t{rater}\t5\tcat\tKatze\t{system}" for system, rater in raters]
+    path.write_text("\n".join(["lp\tsegment\tsystem\trater\tscore\tsrc\tref\thyp", *lines]), encoding="utf-8")
+    with pytest.raises(PrismError, match="line 4: rater otto rated a single output"):
+        rank_segments(read_ratings(path))

@@ -12,7 +12,7 @@ from prism_mt.cli.main import main
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, MetricScores, Texts
 from prism_mt.metaeval.readers.scores import read_scores
-from prism_mt.metaeval.references import Studied, study_references
+from prism_mt.metaeval.references import Effect, Studied, StudyLevel, study_references
 from prism_mt.metaeval.sweep import find_metric
 from prism_mt.metrics.base import Segment, SegmentScore, Side
 
@@ -127,6 +127,35 @@ def test_without_error_free_outputs_there_is_nothing_to_draw() -> None:
         study_references(judgments, [], "segments")
 
 
+def test_scores_that_are_no_penalties() -> None:
+    judgments = Judgments("made", "en-de", ("A", "B"), ("1",), np.array([[0.0], [90.0]]))
+    with pytest.raises(PrismError, match="scores above 0"):
+        study_references(judgments, [], "segments")
+
+
+@pytest.mark.parametrize("level", ["segments", "systems"])
+def test_both_results_leave_out_what_has_no_standard_reference(
+    level: StudyLevel, caplog: pytest.LogCaptureFixture
+) -> None:
+    judgments = made()
+    known = judgments.scores.copy()
+    known[1:3, 0] = np.nan
+    partly = MetricScores("longer", "en-de", judgments.systems, judgments.segments, known)
+    metric = Longer()
+    [effect] = study_references(judgments, [Studied(partly, metric)], level).effects
+    # Without the first segment of B and C there is only the third.
+    assert ("bb", "a") in metric.asked
+    assert metric.asked.count(("bb", "a")) == metric.asked.count(("ccc", "a")) == 1
+    assert "2 judged outputs without a score of longer" in caplog.text
+    if level == "systems":
+        # Standard: B -5, C -1, as people say; machine: the same reference for both is a tie, which is wrong.
+        assert (effect.standard, effect.machine) == (1.0, 0.0)
+
+
+def test_a_fall_below_zero_is_a_fall() -> None:
+    assert Effect("m", -0.1, -0.15, 0.0).change == pytest.approx(-0.5)
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(1)
     for lp in ("en-de", "zh-en"):
@@ -144,6 +173,16 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "All language pairs",
     ]
     assert tables[0]["rows"][0]["metric"] == "chrf"
+    assert set(tables[2]["rows"][0]) == {
+        *("metric", "en-de standard", "en-de machine", "zh-en standard", "zh-en machine"),
+        *("mean standard", "mean machine"),
+    }
+    words = ["metaeval", "references", *files, "-m", "chrf", "--draws", "1"]
+    assert main([*words, "--plot", str(tmp_path / "effects.svg")]) == 0
+    assert "en-de" in (tmp_path / "effects.svg").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main([*words, "--humans"]) == 2
+    assert "leave out --humans" in capsys.readouterr().err
     assert main(["metaeval", "references", *files]) == 2
     assert "name a metric with --metric or --scores" in capsys.readouterr().err
     assert main(["metaeval", "references", *files, "-m", "prism-src", "--model", "nowhere"]) == 2

@@ -16,9 +16,9 @@ import torch
 from made import SENTENCES, make_model
 
 from prism_mt.errors import PrismError
-from prism_mt.metaeval.pairs import RankedSegment, write_ranked
+from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys, write_ranked
 from prism_mt.models.store import ModelDirectory, write_model
-from prism_mt.training.config import Limits, Optimiser
+from prism_mt.training.config import Limits, Optimiser, Schedule
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner
 from prism_mt.training.finetune_config import (
@@ -125,6 +125,26 @@ def test_a_signal_between_validations_loses_nothing(config: FinetuneConfig, tmp_
         assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
 
 
+def test_a_run_killed_before_its_first_update_is_the_same_run(config: FinetuneConfig, tmp_path: Path) -> None:
+    patient = dataclasses.replace(config, limits=Limits(steps=4, patience=1))
+    whole = Finetuner(patient, ALONE)
+    whole.run()
+    parts = dataclasses.replace(patient, output=tmp_path / "parts")
+    first = Finetuner(parts, ALONE)
+    first.objective.register_forward_hook(_die_in_training)
+    with pytest.raises(InterruptedError):
+        first.run()
+    second = Finetuner(parts, ALONE)
+    assert (second.progress.step, second.progress.worse) == (0, 0)
+    second.run()
+    for name in ("train.csv", "ranking.csv"):
+        assert (tmp_path / "parts" / name).read_text() == (config.output / name).read_text()
+
+
+def _die_in_training(*_: object) -> None:
+    raise InterruptedError
+
+
 def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) -> None:
     # Batches so small that the two processes have different numbers of them.
     config = dataclasses.replace(config, batches=FinetuneBatches(tokens=100, update_tokens=700))
@@ -175,6 +195,49 @@ def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConf
     assert Finetuner(changed, ALONE, resume=False).progress.step == 0
 
 
+def test_other_pairs_do_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:
+    Finetuner(config, ALONE).run()
+    [path] = config.train
+    turned = [
+        dataclasses.replace(segment, pairs=tuple((worse, better) for better, worse in segment.pairs))
+        for segment in read_ranked(path)
+    ]
+    write_ranked(path, turned)
+    with pytest.raises(PrismError, match="from a run with another pairs"):
+        Finetuner(config, ALONE)
+
+
+def test_a_model_is_not_overwritten_by_its_own_fine_tuning(config: FinetuneConfig, base: ModelDirectory) -> None:
+    with pytest.raises(PrismError, match="would be overwritten: choose another output"):
+        Finetuner(dataclasses.replace(config, output=base.folder.parent), ALONE)
+
+
+def test_trained_weights_fit_only_the_model_that_they_were_trained_on(
+    config: FinetuneConfig, tmp_path: Path
+) -> None:
+    with pytest.raises(PrismError, match="no checkpoint yet"):
+        export_finetuned(config)
+    adapted = dataclasses.replace(config, adapters=Adapters(rank=2), limits=Limits(steps=1))
+    Finetuner(adapted, ALONE).run()
+    write_model(make_model(encoder_layers=1, decoder_layers=1, seed=9), tmp_path / "other")
+    for changed in (
+        {"adapters": Adapters(rank=0)},
+        {"adapters": Adapters(rank=3)},
+        {"model": str(tmp_path / "other")},
+    ):
+        with pytest.raises(PrismError, match="from a run with another (adapters|model)"):
+            export_finetuned(dataclasses.replace(adapted, **changed))
+
+
+def test_the_model_knows_what_it_was_fine_tuned_on(config: FinetuneConfig) -> None:
+    Finetuner(config, ALONE).run()
+    made = ModelDirectory(export_finetuned(config))
+    [path] = config.train
+    assert made.judged == segment_keys(read_ranked(path))
+    again = write_model(made.load(), config.output / "copy", "float16")
+    assert again.judged == made.judged
+
+
 def test_adapters_change_nothing_but_themselves_and_are_merged(
     config: FinetuneConfig, base: ModelDirectory
 ) -> None:
@@ -196,15 +259,17 @@ def test_adapters_change_nothing_but_themselves_and_are_merged(
     assert values[2] < 1e-5 * values[0] + 1e-6
 
 
-def test_the_best_model_may_be_the_one_before(config: FinetuneConfig, base: ModelDirectory) -> None:
-    worse = dataclasses.replace(config, limits=Limits(steps=4, patience=1))
+def test_the_best_model_may_be_the_one_before(
+    config: FinetuneConfig, base: ModelDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    worse = dataclasses.replace(config, limits=Limits(steps=4, patience=1), optimiser=Optimiser(learning_rate=0.0))
     tuner = Finetuner(worse, ALONE)
-    tuner.progress.best = 2.0
-    tuner.checkpoints.save_best(dict(tuner.objective.model.state_dict()))
     tuner.run()
-    # No validation can be better than 2: the first one, before training, uses up all patience.
-    assert tuner.progress.step == 0
+    # Without learning nothing becomes better: the first validation after the one before training uses up all patience.
+    assert (tuner.progress.step, tuner.progress.best_step) == (2, 0)
     made = ModelDirectory(export_finetuned(worse))
+    assert "no validation found anything better" in caplog.text
+    assert "the best checkpoint, after 0 updates" in (made.folder / "README.md").read_text(encoding="utf-8")
     assert (made.spec.name, made.spec.origin_digest) == ("made-ft", "")
     assert all(np.array_equal(array, made.weights()[name]) for name, array in base.weights().items())
     assert "| 0 | en-de |" in (made.folder / "README.md").read_text(encoding="utf-8")
@@ -243,6 +308,7 @@ def test_batches_keep_all_segments_within_the_budget(base: ModelDirectory) -> No
         ({"limits": Limits()}, "without limits training never ends"),
         ({"train": ()}, "name files of pairs"),
         ({"dropout": 1.0}, "dropout must be"),
+        ({"schedule": Schedule("constant", 0, decay=0.2), "limits": Limits(epochs=1)}, "needs limits.steps"),
     ],
 )
 def test_configurations_that_make_no_sense(

@@ -7,15 +7,17 @@ from pathlib import Path
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
 from prism_mt.cli.options import Command, Group, option
 from prism_mt.errors import PrismError
+from prism_mt.metaeval.overlap import warn_of_overlap
 from prism_mt.metaeval.pairs import (
     RankedSegment,
     rank_segments,
+    segment_keys,
     split_off,
-    warn_of_overlap,
     within_length,
     write_ranked,
 )
 from prism_mt.metaeval.ratings import Reading, read_ratings
+from prism_mt.metaeval.readers import Request, read_judgments
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Table, number
 
@@ -30,7 +32,9 @@ class PairOptions(TableOptions):
         metavar="JUDGMENTS",
     )
     folder: Path = option("where train.jsonl and valid.jsonl go", metavar="DIR")
-    pair: str | None = option("language pair of a file that does not say it", None, metavar="LP")
+    pair: str | None = option(
+        "language pair of a file that does not say it", None, flags=("--pairs",), metavar="LP"
+    )
     reference: str | None = option("which reference, where there are several", None, metavar="NAME")
     minimum: float = option("smallest difference, exclusive, between two scores of a rater", 0.1, metavar="D")
     non_translation: float = option(
@@ -49,6 +53,9 @@ def run_pairs(options: PairOptions) -> None:
     """Write the pairs and print how many there are."""
     if options.held_out < 0 or options.minimum < 0:
         raise PrismError("--held-out and --minimum must not be negative")
+    twice = [path for path, count in Counter(path.resolve() for path in options.judgments).items() if count > 1]
+    if twice:
+        raise PrismError(f"{twice[0]} is given twice: its segments would be both held out and trained on")
     reading = Reading(options.pair, options.non_translation, options.given_scores)
     ranked: list[RankedSegment] = []
     for path in options.judgments:
@@ -56,8 +63,10 @@ def run_pairs(options: PairOptions) -> None:
     if options.max_pieces is not None:
         vocabulary = open_model(options.model).source
         ranked = within_length(ranked, lambda text: len(vocabulary.encode(text)), options.max_pieces)
+    keys = segment_keys(ranked)
     for path in options.test:
-        warn_of_overlap(ranked, read_ratings(path, Reading(options.pair, given_scores=True)), path.name)
+        for judgments in read_judgments(path, Request(options.pair)):
+            warn_of_overlap(keys, judgments, "a model that is fine-tuned on these pairs")
     train, valid = split_off(ranked, options.held_out)
     write_ranked(options.folder / "train.jsonl", train)
     write_ranked(options.folder / "valid.jsonl", valid)

@@ -3,7 +3,15 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prism_mt.cli.metaeval_data import Judged, MetricOptions, TableOptions, load, task_of, write_tables
+from prism_mt.cli.metaeval_data import (
+    Judged,
+    MetricOptions,
+    OutputOptions,
+    TableOptions,
+    load,
+    task_of,
+    write_tables,
+)
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.metaeval_references import REFERENCES
 from prism_mt.cli.options import Command, Group, option
@@ -18,7 +26,7 @@ from prism_mt.report.table import Column, Table, number
 
 
 @dataclass(kw_only=True)
-class MetaevalOptions(MetricOptions):
+class MetaevalOptions(MetricOptions, OutputOptions):
     """Options of `prism metaeval`."""
 
     judgments: list[Path] = option(

@@ -11,6 +11,7 @@ from prism_mt.cli.options import option
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metaeval.judgments import Judgments, MetricScores, add_texts
+from prism_mt.metaeval.overlap import warn_of_overlap
 from prism_mt.metaeval.readers import Request, read_judgments
 from prism_mt.metaeval.readers.fields import first_line
 from prism_mt.metaeval.readers.scores import read_scores
@@ -40,7 +41,7 @@ class OutputOptions(TableOptions):
 
 
 @dataclass
-class MetricOptions(EncoderOptions, OutputOptions):
+class MetricOptions(EncoderOptions, TableOptions):
     """Which metrics are judged, and on which language pairs."""
 
     scores: list[Path] = option(
@@ -103,6 +104,14 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
     return next((name for name in usual if name in known), None)
 
 
+def model_in_use(judgments: Judgments, options: MetricOptions) -> ModelInUse:
+    """The model of the computed metrics; warns when it was fine-tuned on what is now to judge it."""
+    model = ModelInUse(options.model, options.offline, cached=True)
+    if any("prism" in name for name in options.metric):
+        warn_of_overlap(model.directory.judged, judgments, options.model)
+    return model
+
+
 def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
     """What the metrics of a language pair are built from."""
     source, _, target = judgments.pair.partition("-")
@@ -145,7 +154,8 @@ def _metrics_of(
     here = [metric for metric in read if metric.pair == judgments.pair]
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
-    setting = setting_of(judgments, options, ModelInUse(options.model, options.offline, cached=True))
+    model = model_in_use(judgments, options)
+    setting = setting_of(judgments, options, model)
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
     for name in options.metric:

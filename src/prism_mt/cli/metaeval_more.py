@@ -27,7 +27,7 @@ from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables
 
 
 @dataclass(kw_only=True)
-class SweepOptions(MetricOptions):
+class SweepOptions(MetricOptions, OutputOptions):
     """Options of `prism metaeval sweep`."""
 
     judgments: list[Path] = option("development judgments", positional=True, metavar="JUDGMENTS")

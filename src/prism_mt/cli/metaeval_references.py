@@ -3,7 +3,16 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prism_mt.cli.metaeval_data import MetricOptions, choose_reference, load, setting_of, task_of, write_tables
+from prism_mt.cli.metaeval_data import (
+    MetricOptions,
+    OutputOptions,
+    choose_reference,
+    load,
+    model_in_use,
+    setting_of,
+    task_of,
+    write_tables,
+)
 from prism_mt.cli.options import Command, option
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments
@@ -15,7 +24,7 @@ from prism_mt.report.references import studies_table, study_table
 
 
 @dataclass(kw_only=True)
-class ReferenceOptions(MetricOptions):
+class ReferenceOptions(MetricOptions, OutputOptions):
     """Options of `prism metaeval references`."""
 
     judgments: list[Path] = option("MQM judgments with texts", positional=True, metavar="JUDGMENTS")
@@ -28,18 +37,28 @@ def run_references(options: ReferenceOptions) -> None:
     """Print a table per language pair, then all pairs side by side."""
     if options.draws < 1:
         raise PrismError("--draws must be at least 1")
+    if options.humans:
+        raise PrismError("machine-translated references are for machine translation only: leave out --humans")
+    if options.plot:
+        from prism_mt.report.plots import check_plot_path
+
+        check_plot_path(options.plot)
     task = task_of(options)
     given = load(options.judgments, options.scores, replace(options, metric=[]), task)
-    model = ModelInUse(options.model, options.offline)
     studies = []
     for item in given:
         metrics = [Studied(scores) for scores in item.metrics]
+        model = model_in_use(item.judgments, options)
         metrics += [_computed(name, item.judgments, options, task, model) for name in options.metric]
         if not metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
         studies.append(study_references(item.judgments, metrics, options.level, options.draws, options.seed))
     tables = [study_table(study) for study in studies]
     write_tables([*tables, studies_table(studies)] if len(studies) > 1 else tables, options)
+    if options.plot:
+        from prism_mt.report.plots import plot_studies
+
+        plot_studies(studies, options.plot)
 
 
 def _computed(

@@ -18,6 +18,7 @@ from pathlib import Path
 from prism_mt.config import from_table
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
+from prism_mt.metaeval.overlap import segment_key
 from prism_mt.metaeval.ratings import ALL_RATERS, RatedSegment
 from prism_mt.metaeval.readers.fields import json_records
 
@@ -128,6 +129,8 @@ def read_ranked(path: Path) -> list[RankedSegment]:
         segment = from_table(record, RankedSegment, where)
         count = len(segment.outputs)
         fit = all(len(pair) == 2 and min(pair) >= 0 and max(pair) < count for pair in segment.pairs)
+        if not segment.pairs:
+            raise PrismError(f"{where}: no pairs: leave this segment out")
         if len(segment.scores) != count or not fit:
             raise PrismError(f"{where}: its scores or pairs do not fit its {count} outputs")
         found.append(segment)
@@ -141,15 +144,9 @@ def count_pairs(segments: Iterable[RankedSegment]) -> int:
     return sum(len(segment.pairs) for segment in segments)
 
 
-def warn_of_overlap(segments: Sequence[RankedSegment], test: Sequence[RatedSegment], name: str) -> None:
-    """Say so when texts of a test set are among the training pairs: its results would say nothing."""
-    sources = {(segment.pair, segment.source) for segment in test}
-    shared = sum((segment.lp, segment.src) in sources for segment in segments)
-    if shared:
-        _LOG.warning(
-            "%d of %d segments are also in %s: a model that is fine-tuned on them must not be judged on it",
-            *(shared, len(segments), name),
-        )
+def segment_keys(segments: Iterable[RankedSegment]) -> frozenset[str]:
+    """What a model that is fine-tuned on these segments must not be judged on."""
+    return frozenset(segment_key(segment.lp, segment.src) for segment in segments)
 
 
 def _check_raters(rated: Iterable[RatedSegment]) -> None:
@@ -159,7 +156,7 @@ def _check_raters(rated: Iterable[RatedSegment]) -> None:
     for segment in rated:
         for rater, scores in segment.ratings.items():
             counts[segment.pair, rater] += len(scores)
-            where[segment.pair, rater] = segment.where
+            where[segment.pair, rater] = segment.rated_at.get(rater, segment.where)
     for (pair, rater), count in counts.items():
         if count == 1 and rater != ALL_RATERS:
             raise PrismError(

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import is_human
-from prism_mt.metaeval.mqm import penalty
-from prism_mt.metaeval.readers.fields import first_line, json_records, number, pair_of, records, stem
+from prism_mt.metaeval.mqm import NON_TRANSLATION, score_errors
+from prism_mt.metaeval.readers.fields import first_line, json_records, mapping, number, pair_of, records, stem
 
 _SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 _RATER = ("rater", "annotator", "judge")
@@ -28,7 +27,7 @@ class Reading:
     """How ratings are read: the price of a non-translation, and whether a file's own scores count, not its errors."""
 
     pair: str | None = None
-    non_translation: float = 25.0
+    non_translation: float = NON_TRANSLATION
     given_scores: bool = False
 
 
@@ -44,11 +43,14 @@ class RatedSegment:
     outputs: dict[str, str] = field(default_factory=dict)
     ratings: dict[str, dict[str, float]] = field(default_factory=dict)
     """By rater, then by system."""
+    rated_at: dict[str, str] = field(default_factory=dict)
+    """Where a rater's last rating stands."""
 
-    def rate(self, rater: str, system: str, score: float | None) -> None:
+    def rate(self, rater: str, system: str, score: float | None, where: str) -> None:
         """Add a rater's score of one output."""
         if score is not None:
             self.ratings.setdefault(rater, {})[system] = score
+            self.rated_at[rater] = where
 
     def add_output(self, system: str, text: str | None) -> None:
         """Add an output; one that is a human translation is also a reference."""
@@ -81,39 +83,27 @@ def _read_segments(path: Path, reading: Reading) -> Iterator[RatedSegment]:
         segment = RatedSegment(pair, name, where, record.get("src"))
         if record.get("ref") is not None:
             segment.references["ref"] = record["ref"]
-        segment.references |= _mapping(record, "refs", where)
-        for system, text in _mapping(record, "sys", where).items():
+        segment.references |= mapping(record, "refs", where)
+        for system, text in mapping(record, "sys", where).items():
             segment.add_output(system, text)
-        for system, raters in _mapping(record, "mqm", where).items():
-            for rater, rating in raters.items():
-                segment.rate(rater, system, _score(rating, reading, f"{where}: {system}, {rater}"))
+        for system, raters in mapping(record, "mqm", where).items():
+            for rater, rating in mapping({system: raters}, system, where).items():
+                segment.rate(rater, system, _score(rating, reading, f"{where}: {system}, {rater}"), where)
         if not segment.ratings:
-            for system, value in _mapping(record, "scores", where).items():
-                segment.rate(ALL_RATERS, system, number(value, where))
+            for system, value in mapping(record, "scores", where).items():
+                segment.rate(ALL_RATERS, system, number(value, where), where)
         yield segment
 
 
-def _mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    value = record.get(key) or {}
-    if not isinstance(value, dict):
-        raise PrismError(f"{where}: {key!r} must be an object with names as keys")
-    return value
-
-
-def _score(rating: Mapping[str, Any], reading: Reading, where: str) -> float | None:
+def _score(rating: object, reading: Reading, where: str) -> float | None:
     """Minus the price of the errors; the given score where there is no list of errors or it is asked for."""
+    if not isinstance(rating, dict) or not (
+        "score" in rating or ("errors" in rating and not reading.given_scores)
+    ):
+        raise PrismError(f"{where}: a rating must be an object with a score or a list of errors")
     if "errors" in rating and not reading.given_scores:
-        return -sum(_cost(category, severity, reading, where) for category, severity in rating["errors"])
-    if "score" not in rating:
-        raise PrismError(f"{where}: a rating has neither a score nor a list of errors")
+        return score_errors(rating, where, reading.non_translation)
     return number(rating["score"], where)
-
-
-def _cost(category: str, severity: str, reading: Reading, where: str) -> float:
-    try:
-        return penalty(category, severity, reading.non_translation)
-    except ValueError as error:
-        raise PrismError(f"{where}: {error}, or take the file's own scores with --given-scores") from error
 
 
 def _read_errors(path: Path, reading: Reading) -> list[RatedSegment]:
@@ -128,7 +118,9 @@ def _read_errors(path: Path, reading: Reading) -> list[RatedSegment]:
         segment.source = _MARKS.sub("", row["source"])
         segment.add_output(row["system"], _MARKS.sub("", row["target"]))
         before = segment.ratings.get(row["rater"], {}).get(row["system"], 0.0)
-        segment.rate(row["rater"], row["system"], before - _cost(row["category"], row["severity"], reading, where))
+        error = {"errors": [[row["category"], row["severity"]]]}
+        score = score_errors(error, where, reading.non_translation)
+        segment.rate(row["rater"], row["system"], before + score, where)
     return list(found.values())
 
 
@@ -148,7 +140,7 @@ def _read_table(path: Path, reading: Reading) -> list[RatedSegment]:
         rater = _first(row, _RATER) or ALL_RATERS
         if system in segment.ratings.get(rater, {}):
             raise PrismError(f"{where}: rater {rater} has rated this output of {system} before: keep one rating")
-        segment.rate(rater, system, number(_needed(row, _SCORE, "score", where), where))
+        segment.rate(rater, system, number(_needed(row, _SCORE, "score", where), where), where)
     return list(found.values())
 
 

@@ -7,6 +7,7 @@ Human translations are neither scored nor drawn.
 """
 
 import itertools
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.correlation import Correlation
-from prism_mt.metaeval.judgments import Judgments, Matrix, MetricScores, Vector, row_means
+from prism_mt.metaeval.judgments import Judgments, Matrix, MetricScores, Vector
 from prism_mt.metaeval.scoring import LOWER_IS_BETTER
 from prism_mt.metrics.base import Metric, Origin, Segment
 from prism_mt.progress import track
@@ -25,6 +26,7 @@ StudyLevel = Literal["segments", "systems"]
 Place = tuple[int, int, int]
 """Scored system, system whose output is the reference, segment."""
 _TAU = Correlation("kendall-b")
+_LOG = logging.getLogger("prism_mt")
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Effect:
     @property
     def change(self) -> float:
         """Relative to the standard references."""
-        return (self.machine - self.standard) / self.standard if self.standard else float("nan")
+        return (self.machine - self.standard) / abs(self.standard) if self.standard else float("nan")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ def study_references(
 ) -> Study:
     """Compare metrics under standard and machine-translated references on the same outputs."""
     judgments = judgments.without_humans()
+    if (judgments.scores > 0).any():
+        raise PrismError(
+            f"{judgments.place} has scores above 0: these are no MQM penalties, which tell what is free of errors"
+        )
     free = judgments.scores == 0.0
     if not free.any():
         raise PrismError(f"{judgments.place}: no output is free of errors (score 0), so none can be a reference")
@@ -80,12 +86,20 @@ def study_references(
     effects = []
     for studied in metrics:
         values = np.full(draws, np.nan)
+        scores = studied.standard.align(judgments)
         if studied.metric is not None:
-            needed = {place for places in drawn for place in places}
+            # What has no standard reference counts in neither of the two results.
+            needed = {place for places in drawn for place in places if not np.isnan(scores[place[0], place[2]])}
             known = score_places(studied.metric, judgments, sorted(needed, key=lambda place: place[::-1]))
             values = np.array([plan.machine(places, known) for places in drawn])
-        standard = plan.standard(studied.standard.align(judgments))
+        standard = plan.standard(scores)
         effects.append(Effect(studied.standard.metric, standard, float(values.mean()), float(values.std())))
+        unknown = int((np.isnan(scores) & ~np.isnan(judgments.scores)).sum())
+        if unknown:
+            _LOG.warning(
+                "%s: %d judged outputs without a score of %s under standard references are left out",
+                *(judgments.place, unknown, studied.standard.metric),
+            )
     judged = int((~np.isnan(judgments.scores)).any(axis=0).sum())
     return Study(judgments.place, judgments.pair, level, draws, seed, plan.segments(), judged, tuple(effects))
 
@@ -117,7 +131,7 @@ class SegmentPlan:
         """Tau of scores under drawn references."""
         scores = np.full(self.human.shape, np.nan)
         for system, reference, segment in places:
-            scores[system, segment] = known[system, reference, segment]
+            scores[system, segment] = known.get((system, reference, segment), np.nan)
         return self.standard(scores)
 
 
@@ -152,17 +166,16 @@ class SystemPlan:
         """Accuracy of scores under standard references."""
         gaps = []
         for (one, other), scored in self._scored.items():
-            means: Vector = row_means(scores[[one, other]][:, scored])
-            gaps.append(float(means[0] - means[1]))
+            gaps.append(_mean(scores[one, scored] - scores[other, scored]))
         return self._accuracy(gaps)
 
     def machine(self, places: Sequence[Place], known: Mapping[Place, float]) -> float:
         """Accuracy of scores under drawn references."""
-        values = iter(known[place] for place in places)
+        values = iter(known.get(place, np.nan) for place in places)
         gaps = []
         for scored in self._scored.values():
-            count = int(scored.sum())
-            gaps.append(sum(next(values) - next(values) for _ in range(count)) / count if count else np.nan)
+            differences = [next(values) - next(values) for _ in range(int(scored.sum()))]
+            gaps.append(_mean(np.array(differences, dtype=np.float64)))
         return self._accuracy(gaps)
 
     def _accuracy(self, gaps: Sequence[float]) -> float:
@@ -195,6 +208,12 @@ def score_places(metric: Metric, judgments: Judgments, places: Iterable[Place]) 
     sign = -1.0 if metric.name in LOWER_IS_BETTER else 1.0
     results = track(metric.score(segment for _, segment in found), f"{metric.name} {judgments.pair}", len(found))
     return {place: sign * result.score for (place, _), result in zip(found, results, strict=True)}
+
+
+def _mean(values: Vector) -> float:
+    """The mean of those that are known."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _choose(free: NDArray[np.bool_], without: Sequence[int], rng: np.random.Generator) -> int:

@@ -17,6 +17,8 @@ class Model:
     """The same object as `source` where both sides share one vocabulary."""
     card: str = ""
     """What a person should know about the model, in Markdown."""
+    judged: frozenset[str] = frozenset()
+    """Keys (`metaeval.overlap`) of the segments with human judgments that it was fine-tuned on."""
 
     def __post_init__(self) -> None:
         check_weights(self.spec.architecture, self.weights, self.spec.name or "model")

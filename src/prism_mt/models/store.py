@@ -5,6 +5,7 @@ model.safetensors    weights under the names of `models/spec`
 spm.model            SentencePiece model (spm.target.model where the target side has its own)
 dictionary.json      pieces by id, where they are not SentencePiece's (dictionary.target.json likewise)
 README.md            the card
+judged.txt           keys of the segments that it was fine-tuned on, where it was
 """
 
 import dataclasses
@@ -30,6 +31,7 @@ from prism_mt.text.subwords import Vocabulary
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
+JUDGED = "judged.txt"
 _FORMAT = 1
 
 
@@ -74,6 +76,14 @@ class ModelDirectory:
         """Subwords of the target side; the same object where both sides share it."""
         return self._vocabulary(".target") if "spm.target.model" in self.files else self.source
 
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """Keys of the segments that it was fine-tuned on."""
+        path = self.folder / JUDGED
+        return (
+            frozenset(path.read_text(encoding="utf-8", errors="replace").split()) if path.exists() else frozenset()
+        )
+
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """All weights in float32, after their hash and their names have been checked."""
         from safetensors import SafetensorError
@@ -91,7 +101,7 @@ class ModelDirectory:
         """The whole model in memory."""
         card = self.folder / CARD
         text = card.read_text(encoding="utf-8") if card.exists() else ""
-        return Model(self.spec, self.weights(), self.source, self.target, text)
+        return Model(self.spec, self.weights(), self.source, self.target, text, self.judged)
 
     def verify(self) -> None:
         """Compare every file with its hash; the first that differs is an error."""
@@ -159,6 +169,8 @@ def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"]
             # safetensors writes files that only their owner may read.
             shutil.copymode(partial / CONFIG, partial / WEIGHTS)
             (partial / CARD).write_text(model.card or f"# {model.spec.name or folder.name}\n", encoding="utf-8")
+            if model.judged:
+                (partial / JUDGED).write_text("\n".join([*sorted(model.judged), ""]), encoding="utf-8")
             if folder.exists():
                 shutil.rmtree(folder)
             os.replace(partial, folder)

@@ -9,8 +9,10 @@ from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.metaeval.bias import Bin
 from prism_mt.metaeval.evaluate import Evaluation
 from prism_mt.metaeval.judgments import Vector
+from prism_mt.metaeval.references import Study
 from prism_mt.metaeval.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
+from prism_mt.report.references import titles
 
 _ENDINGS = (".png", ".pdf", ".svg")
 _COLUMNS = 3
@@ -97,6 +99,26 @@ def plot_bins(models: Mapping[str, Sequence[Bin]], path: Path) -> None:
     axes.set_xlabel("sentence BLEU against the reference")
     axes.set_ylabel("mean score")
     axes.legend()
+    _save(figure, path)
+
+
+def plot_studies(studies: Sequence[Study], path: Path) -> None:
+    """Every metric under machine-translated references as a dot, its standard result as a ring before it."""
+    figure, panels = _pyplot().subplots(
+        1, len(studies), figsize=(3.6 * len(studies) + 1, 3), squeeze=False, sharey=True, layout="constrained"
+    )
+    for panel, study, title in zip(panels.flat, studies, titles(studies), strict=True):
+        places = range(len(study.effects))
+        standard = [100 * effect.standard for effect in study.effects]
+        machine = [100 * effect.machine for effect in study.effects]
+        panel.hlines(places, standard, machine, color="#a9c7dc")
+        panel.scatter(standard, places, facecolors="none", edgecolors="#1f5f8b", label="standard references")
+        panel.scatter(machine, places, color="#1f5f8b", label="machine-translated")
+        panel.set_yticks(places, [_plain(effect.metric) for effect in study.effects])
+        panel.set_title(_plain(title))
+        panel.set_xlabel("tau-b ×100" if study.level == "segments" else "accuracy ×100")
+    panels[0, 0].invert_yaxis()
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     _save(figure, path)
 
 

@@ -28,8 +28,8 @@ def study_table(study: Study) -> Table:
 def studies_table(studies: Sequence[Study]) -> Table:
     """All language pairs side by side with their mean, as the paper prints it."""
     columns = [Column("metric")]
-    for title in (*(study.pair for study in studies), "mean"):
-        columns += [number(f"{title} standard", 1), number("machine", 1)]
+    for title in (*titles(studies), "mean"):
+        columns += [number(f"{title} standard", 1), number(f"{title} machine", 1)]
     found = [{effect.metric: effect for effect in study.effects} for study in studies]
     rows: list[tuple[Value, ...]] = []
     for name in dict.fromkeys(name for effects in found for name in effects):
@@ -40,6 +40,12 @@ def studies_table(studies: Sequence[Study]) -> Table:
         means = np.mean(values, axis=0).tolist()
         rows.append((name, *(value for both in values for value in both), *means))
     return Table(tuple(columns), tuple(rows), "All language pairs", notes=(_note(studies[0]),))
+
+
+def titles(studies: Sequence[Study]) -> list[str]:
+    """Language pairs, or test sets where they have the same one."""
+    pairs = [study.pair for study in studies]
+    return pairs if len(set(pairs)) == len(pairs) else [study.place for study in studies]
 
 
 def _note(study: Study) -> str:

@@ -1,6 +1,8 @@
 """Fine-tuning on human judgments: the loop, exact to resume."""
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -8,7 +10,7 @@ import torch.distributed as dist
 from torch import nn
 
 from prism_mt.errors import PrismError
-from prism_mt.metaeval.pairs import read_ranked
+from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys
 from prism_mt.models.network import Transformer, from_weights
 from prism_mt.models.resolve import open_model
 from prism_mt.models.store import ModelDirectory
@@ -16,7 +18,13 @@ from prism_mt.training.adapters import add_adapters
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune_config import FinetuneConfig
-from prism_mt.training.finetune_data import EncodedSegment, RoundRobin, cut_batches, encode_segments
+from prism_mt.training.finetune_data import (
+    EncodedSegment,
+    RoundRobin,
+    cut_batches,
+    digest_segments,
+    encode_segments,
+)
 from prism_mt.training.finetune_validation import RankingQuality, criterion, validate_ranking
 from prism_mt.training.log import CsvLog, ProgressLine, say
 from prism_mt.training.optimiser import make_optimiser
@@ -36,6 +44,7 @@ class FinetuneProgress:
     step: int = 0
     segments: int = 0
     best: float = float("-inf")
+    best_step: int = 0
     worse: int = 0
     """Validations since the best one."""
 
@@ -48,32 +57,36 @@ class Finetuner:
         if config.threads:
             torch.set_num_threads(config.threads)
         base = open_model(config.model)
-        self.stream = RoundRobin(self._segments(base, "train"), config.seed)
-        self.validation = _first_of_each(self._segments(base, "valid"), config.checks.segments)
+        made = config.output / "model"
+        if made.exists() and made.samefile(base.folder):
+            raise PrismError(
+                f"{made} is the model to be fine-tuned and would be overwritten: choose another output"
+            )
+        train, valid = (_read(files) for files in (config.train, config.valid))
+        self._judged = sorted(segment_keys([*train, *valid]))
+        longest = config.batches.max_length
+        self.stream = RoundRobin(encode_segments(train, base, longest), config.seed)
+        self.validation = _first_of_each(encode_segments(valid, base, longest), config.checks.segments)
         torch.manual_seed(config.seed)
         network = adapted_network(base, config)
         self.objective = RankingObjective(network, base.spec.conventions, config.ranking).to(world.device)
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
         self.progress = FinetuneProgress()
-        self._base = base.digest
+        self._base = base
+        self._pairs = digest_segments([*self.stream.epoch(0), *self.validation])
         self.stop = Stop(config.limits.minutes)
         if resume:
             self._resume()
         elif world.first:
             self.checkpoints.clear()
 
-    def _segments(self, base: ModelDirectory, part: str) -> list[EncodedSegment]:
-        files = self.config.train if part == "train" else self.config.valid
-        ranked = [segment for path in files for segment in read_ranked(path)]
-        return encode_segments(ranked, base, self.config.batches.max_length)
-
     def run(self) -> bool:
         """Train to the end; False when a signal or the minutes stopped it before."""
         config, progress = self.config, self.progress
         logs = self._logs() if self.world.first else None
         line = ProgressLine(_PROGRESS_SECONDS, config.limits.steps)
-        if progress.step == 0:
+        if not self._validated:
             self._validate(logs)
         self.objective.train()
         updates = self.stream.updates(progress.segments, config.batches.update_tokens)
@@ -90,10 +103,14 @@ class Finetuner:
         self.world.wait()
         return self._finished()
 
+    @property
+    def _validated(self) -> bool:
+        """Whether the model before training has been validated, by this process or by one that it goes on from."""
+        return self.progress.best > float("-inf")
+
     def _logs(self) -> tuple[CsvLog, CsvLog]:
-        folder, step = self.config.output, self.progress.step
-        # The validation before training is not repeated by a run that goes on, but it is by one that starts again.
-        after = step if step else -1
+        folder = self.config.output
+        after = self.progress.step if self._validated else -1
         return (
             CsvLog(folder / "train.csv", TRAIN_COLUMNS, after),
             CsvLog(folder / "ranking.csv", VALID_COLUMNS, after),
@@ -160,7 +177,10 @@ class Finetuner:
         qualities = validate_ranking(self.objective, self.validation, self.config.batches.tokens, self.world)
         value = criterion(qualities)
         better = value > progress.best
-        progress.best, progress.worse = (value, 0) if better else (progress.best, progress.worse + 1)
+        if better:
+            progress.best, progress.best_step, progress.worse = value, progress.step, 0
+        else:
+            progress.worse += 1
         if not logs:
             return
         for quality in qualities:
@@ -179,6 +199,7 @@ class Finetuner:
             "progress": dataclasses.asdict(self.progress),
             "optimiser": self.optimiser.state_dict(),
             "identity": self._identity(),
+            "judged": self._judged,
         }
         self.checkpoints.save(self.progress.step, trained_weights(self.objective.model), state)
 
@@ -186,11 +207,10 @@ class Finetuner:
         """What must not change between the beginning of a run and its resumption."""
         config = self.config
         return {
-            "model": self._base,
             "seed": config.seed,
-            "train": self.stream.examples,
+            "pairs": self._pairs,
             "ranking": dataclasses.asdict(config.ranking),
-            "adapters": dataclasses.asdict(config.adapters),
+            **origin(self._base, config),
         }
 
     def _resume(self) -> None:
@@ -203,6 +223,11 @@ class Finetuner:
         self.progress = FinetuneProgress(**state["progress"])
         if self.world.first:
             say(f"going on from step {self.progress.step:,}")
+
+
+def origin(base: ModelDirectory, config: FinetuneConfig) -> dict[str, Any]:
+    """What trained weights are changes of: without it they mean nothing."""
+    return {"model": base.digest, "adapters": dataclasses.asdict(config.adapters)}
 
 
 def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer:
@@ -219,6 +244,10 @@ def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer
 def trained_weights(network: Transformer) -> dict[str, torch.Tensor]:
     """Only what is trained: with adapters that is a small part of the model."""
     return {name: tensor.detach() for name, tensor in network.named_parameters() if tensor.requires_grad}
+
+
+def _read(files: Sequence[Path]) -> list[RankedSegment]:
+    return [segment for path in files for segment in read_ranked(path)]
 
 
 def _first_of_each(segments: list[EncodedSegment], count: int) -> list[EncodedSegment]:

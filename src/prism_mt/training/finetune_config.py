@@ -90,7 +90,8 @@ class FinetuneConfig:
     optimiser: Optimiser = Optimiser(learning_rate=1e-4, clip=1.2)
     schedule: Schedule = Schedule("constant", warmup=0)
     batches: FinetuneBatches = FinetuneBatches()
-    limits: Limits = Limits(epochs=1.0)
+    limits: Limits = dataclasses.field(default_factory=lambda: Limits(epochs=1.0))
+    """One epoch if no limit is named; a factory, because any other limit stands instead of it."""
     checks: FinetuneChecks = FinetuneChecks()
 
     def __post_init__(self) -> None:
@@ -114,7 +115,7 @@ class FinetuneConfig:
                 "without limits training never ends: set one of limits.steps, epochs, minutes, patience",
             ),
             (
-                self.schedule.kind in ("linear", "cosine") and not limits.steps,
+                (self.schedule.kind in ("linear", "cosine") or self.schedule.decay > 0) and not limits.steps,
                 "a schedule that ends needs limits.steps",
             ),
         ]

@@ -1,5 +1,7 @@
 """Ranked segments as ids, and the order in which fine-tuning meets them."""
 
+import dataclasses
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,6 +86,14 @@ def _encode(segment: RankedSegment, model: ModelDirectory) -> EncodedSegment:
         segment.scores,
         segment.pairs,
     )
+
+
+def digest_segments(segments: Sequence[EncodedSegment]) -> str:
+    """Identity of segments, their ratings and their order."""
+    digest = hashlib.sha256()
+    for segment in segments:
+        digest.update(repr(dataclasses.astuple(segment)).encode())
+    return digest.hexdigest()
 
 
 class RoundRobin:

@@ -2,35 +2,48 @@
 
 import csv
 import dataclasses
+import logging
 from pathlib import Path
 
+from prism_mt.errors import PrismError
 from prism_mt.models.model import Model
 from prism_mt.models.network import to_weights
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import write_model
+from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.training.adapters import merge_adapters
 from prism_mt.training.checkpoints import CheckpointFolder
-from prism_mt.training.finetune import adapted_network
+from prism_mt.training.finetune import adapted_network, origin
 from prism_mt.training.finetune_config import FinetuneConfig
+
+_LOG = logging.getLogger("prism_mt")
 
 
 def export_finetuned(config: FinetuneConfig) -> Path:
     """Write the best or the last model of a run with its adapters merged, and return its folder."""
     checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
     base = open_model(config.model)
-    trained = checkpoints.best() if config.checks.export == "best" else checkpoints.averaged()[0]
+    newest = checkpoints.resume(origin(base, config))
+    if newest is None:
+        raise PrismError(f"{checkpoints.folder} has no checkpoint yet")
+    trained, state = newest
+    step = state["step"]
+    if config.checks.export == "best":
+        trained, step = checkpoints.best(), state["progress"]["best_step"]
+    if step == 0:
+        _LOG.warning("no validation found anything better than the model before training, so that one is written")
     network = adapted_network(base, config)
     network.load_state_dict(trained, strict=False)
     merge_adapters(network)
     # The digest of the original files identifies the original model, which this is no longer.
     spec = dataclasses.replace(base.spec, name=config.name, origin_digest="")
     folder = config.output / "model"
-    card = _card(config, base.spec.name, base.digest)
-    write_model(Model(spec, to_weights(network), base.source, base.target, card), folder)
+    card = _card(config, base, step)
+    judged = base.judged.union(state["judged"])
+    write_model(Model(spec, to_weights(network), base.source, base.target, card, judged), folder)
     return folder
 
 
-def _card(config: FinetuneConfig, base: str, digest: str) -> str:
+def _card(config: FinetuneConfig, base: ModelDirectory, step: int) -> str:
     """How it was made, and the course of validation from the model before training on."""
     with open(config.output / "ranking.csv", encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
@@ -46,14 +59,15 @@ def _card(config: FinetuneConfig, base: str, digest: str) -> str:
         [
             f"# {config.name}",
             "",
-            f"{base or 'A model'} (digest {digest[:12]}), fine-tuned on human judgments with `prism finetune`.",
+            f"{base.spec.name or 'A model'} (digest {base.digest[:12]}), fine-tuned on human judgments with "
+            "`prism finetune`.",
             "",
             f"- Ranking: {' and '.join(directions) or 'none'} on {ranking.scores}, margin {ranking.margin:g}",
             f"- Weights of other terms: cross-entropy {ranking.cross_entropy:g}, better outputs {ranking.preferred:g}, "
             f"pairs across segments {ranking.across:g}",
             f"- Adapters: {adapters}",
             f"- Learning rate {config.optimiser.learning_rate:g}, seed {config.seed}",
-            f"- Weights: the {config.checks.export} checkpoint",
+            f"- Weights: the {config.checks.export} checkpoint, after {step:,} updates",
             "",
             "On held-out pairs; step 0 is the model before:",
             "",

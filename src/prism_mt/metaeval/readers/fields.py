@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,14 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(record, dict):
             raise PrismError(f"{where}: expected a JSON object")
         yield where, record
+
+
+def mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    """An object in a record; an empty one where there is none."""
+    value = record.get(key) or {}
+    if not isinstance(value, dict):
+        raise PrismError(f"{where}: {key!r} must be an object with names as keys")
+    return value
 
 
 def number(text: object, where: str) -> float | None:

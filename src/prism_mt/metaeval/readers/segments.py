@@ -2,7 +2,8 @@
 
 Keys: the segment (`segment`, `sid` or `seg_id`), `lp` (or in the file's name), `src`, `ref` (a text) or `refs`
 (texts by name), `sys` (texts by system), and the human scores by system: `scores`, or `mqm_avg`, or `mqm` with
-each rater's `score`, which are averaged. Human translations among `sys` also serve as references by their names.
+each rater's `score` or list of `errors`, which are averaged. Human translations among `sys` also serve as references
+by their names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,8 +12,9 @@ from typing import Any
 
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, is_human
+from prism_mt.metaeval.mqm import score_errors
 from prism_mt.metaeval.readers.collect import Collector, Collectors
-from prism_mt.metaeval.readers.fields import json_records, number, pair_of, stem
+from prism_mt.metaeval.readers.fields import json_records, mapping, number, pair_of, stem
 
 _SEGMENT = ("segment", "sid", "seg_id")
 
@@ -38,9 +40,9 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
 def _add_texts(collector: Collector, segment: str, record: Mapping[str, Any], where: str) -> None:
     collector.source(segment, record.get("src"))
     collector.reference(segment, "ref", record.get("ref"))
-    for name, text in _mapping(record, "refs", where).items():
+    for name, text in mapping(record, "refs", where).items():
         collector.reference(segment, name, text)
-    for system, text in _mapping(record, "sys", where).items():
+    for system, text in mapping(record, "sys", where).items():
         collector.output(segment, system, text)
         if is_human(system):
             collector.reference(segment, system, text)
@@ -49,21 +51,17 @@ def _add_texts(collector: Collector, segment: str, record: Mapping[str, Any], wh
 def _human_scores(record: Mapping[str, Any], asked: str | None, where: str) -> Iterator[tuple[str, float | None]]:
     """Systems with their judgments, from the key asked for or the first that has any."""
     for key in [asked] if asked else ("scores", "mqm_avg", "mqm"):
-        found = _mapping(record, key, where)
+        found = mapping(record, key, where)
         for system, value in found.items():
             if isinstance(value, dict):
                 for rater, rating in value.items():
-                    if not isinstance(rating, dict) or "score" not in rating:
-                        raise PrismError(f"{where}: rating of {system} by {rater} has no score")
-                    yield system, number(rating["score"], where)
+                    if not isinstance(rating, dict) or not ("score" in rating or "errors" in rating):
+                        raise PrismError(
+                            f"{where}: rating of {system} by {rater} has no score and no list of errors"
+                        )
+                    given = "score" in rating
+                    yield system, number(rating["score"], where) if given else score_errors(rating, where)
             else:
                 yield system, number(value, where)
         if found:
             return
-
-
-def _mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    value = record.get(key) or {}
-    if not isinstance(value, dict):
-        raise PrismError(f"{where}: {key!r} must be an object with systems as keys")
-    return value
