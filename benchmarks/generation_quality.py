@@ -1,8 +1,8 @@
 """How good is what a model generates? Tables from FLORES devtest, each made by one command.
 
     python benchmarks/generation_quality.py translate  [--model mini] [--data DIR] [--sentences N]
-    python benchmarks/generation_quality.py paraphrase [--sentences 100] [--list 5]
-    python benchmarks/generation_quality.py mbr        [--sentences 100] [--samples 32] [--pair en-de]
+    python benchmarks/generation_quality.py paraphrase [--sentences 100]
+    python benchmarks/generation_quality.py mbr        [--sentences 100] [--samples 32] [--temperature 0.5] [--pair LP]
 
 translate: chrF of beam 5 in every direction between English and the model's other languages.
 paraphrase: how much the first paraphrase copies (BLEU against the input) and keeps the meaning (Prism-ref), and how

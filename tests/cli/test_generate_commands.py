@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.generate.generator import Generator
+from prism_mt.generate.lists import Record
+from prism_mt.generate.risk import rerank
 from prism_mt.models.store import write_model
 
 INPUT = ["Hello world!", "", "She bought three apples.", "This is a test."]
@@ -33,6 +36,8 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("in.txt").write_text("".join(f"{line}\n" for line in INPUT), encoding="utf-8")
     Path("lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in LISTS), encoding="utf-8")
     Path("empty.txt").write_text("", encoding="utf-8")
+    Path("long.txt").write_text("Hello!\n" + "word " * 80 + "\n", encoding="utf-8")
+    Path("nosource.jsonl").write_text('{"translations": ["Hello", "Hi"]}\n', encoding="utf-8")
 
 
 def run(capsys: Any, command: str, model: str, *words: str) -> tuple[int, str, str]:
@@ -94,23 +99,23 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
     words = ("--to", "de", "in.txt", "-o", "out/de.txt")
     wanted = run(capsys, "translate", model, *words[:3])[1]
     monkeypatch.setattr(Generator, "_window", 1)
-    request, asked = Generator._request, []
+    search, asked = Generator._search, []
 
-    def dying(self: Any, text: str, *rest: Any) -> Any:
-        asked.append(text)
+    def dying(self: Any, requests: Any) -> Any:
+        asked.append(len(requests))
         if len(asked) == 3:
             raise KeyboardInterrupt
-        return request(self, text, *rest)
+        return search(self, requests)
 
-    monkeypatch.setattr(Generator, "_request", dying)
+    monkeypatch.setattr(Generator, "_search", dying)
     assert run(capsys, "translate", model, *words)[0] == 130
     assert [path.name for path in Path("out").iterdir()] == ["de.txt.partial"]
     code, _, err = run(capsys, "translate", model, *words, "-n", "2")
     assert code == 2
     assert "de.txt.partial is the unfinished output of another run" in err
-    asked[:] = ["already killed"] * 3
+    asked[:] = [0] * 3
     assert run(capsys, "translate", model, *words)[:2] == (0, "")
-    assert asked[3:] == INPUT[2:]
+    assert asked[3:] == [1, 1]  # the two texts that were not done
     assert Path("out/de.txt").read_text(encoding="utf-8") == wanted
     assert [path.name for path in Path("out").iterdir()] == ["de.txt"]
 
@@ -130,6 +135,15 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         ),
         (("paraphrase", "in.txt", "-l", "en", "-m", "diverse", "-n", "101"), "a beam of 100 cannot give 101"),
         (("paraphrase", "in.txt", "-l", "en", "-m", "sample", "--engine", "ct2"), "use --engine torch"),
+        (
+            ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
+            "--seed belongs to --method sample, and the method is",
+        ),
+        (("paraphrase", "in.txt", "-l", "en", "--quantization", "int8"), "leave out --quantization"),
+        (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
+        (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
+        (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
+        (("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"), "say which language the candidates are in"),
         (("rerank", "lists.jsonl"), "say which language the candidates are in: --to XX"),
         (("rerank", "lists.jsonl", "--to", "en", "-m", "blue"), "no metric 'blue'; there are prism-ref"),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
@@ -156,6 +170,24 @@ def test_rerank_by_every_kind_of_metric(capsys: Any, model: str, metric: str) ->
     if metric == "chrf":
         assert [one["text"] for one in first] == ["Hello world", "Hello"]
         assert second[-1]["text"] == "x"
+
+
+@pytest.mark.parametrize("name", ["zh", "Chinese", "zh-CN"])
+def test_the_tokeniser_is_that_of_the_language_however_it_is_called(capsys: Any, model: str, name: str) -> None:
+    texts = ["我们明天去北京", "我们今天去北京", "他昨天在这里"]
+    Path("zh.jsonl").write_text(json.dumps({"source": "", "translations": texts}) + "\n", encoding="utf-8")
+    _, out, _ = run(
+        capsys, "rerank", model, "zh.jsonl", "--to", name, "-m", "bleu", "--format", "jsonl", "-n", "3"
+    )
+    scores = [one["score"] for one in json.loads(out)["translations"]]
+    assert scores[0] > scores[2]
+    for side, text in zip(("cand", "ref"), texts, strict=False):
+        Path(side).write_text(text + "\n", encoding="utf-8")
+    words = ["score", "--cand", "cand", "--ref", "ref", "--lang", name, "--model", model, "--format", "json"]
+    assert main([*words, "-m", "prism-ref", "bleu", "parbleu", "--paraphrases", "0"]) == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [round(result["score"], 2) for result in results[1:]] == [48.89, 48.89]
+    assert all("tok:zh" in result["signature"] for result in results[1:])
 
 
 def test_rerank_by_vectors(capsys: Any, model: str) -> None:
@@ -186,6 +218,22 @@ def test_rerank_equals_prism_score(capsys: Any, model: str) -> None:
         assert ranked[text] == pytest.approx(sum(segments[3 * index : 3 * index + 3]) / 3, abs=1e-4)
 
 
+def test_a_killed_reranking_goes_on(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("lists.jsonl", "--to", "en", "-m", "chrf")
+    wanted = run(capsys, "rerank", model, *words)[1]
+
+    def dying(*arguments: Any) -> Iterator[Record]:
+        yield next(rerank(*arguments))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("prism_mt.cli.rerank.rerank", dying)
+        assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 130
+    assert not Path("best.txt").exists()
+    assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 0
+    assert Path("best.txt").read_text(encoding="utf-8") == wanted
+
+
 def test_rerank_samples_of_the_model(capsys: Any, model: str) -> None:
     words = ("in.txt", "--to", "de", "--samples", "4", "--top-k", "3", "-m", "chrf")
     code, out, err = run(capsys, "rerank", model, *words)
@@ -208,6 +256,10 @@ def test_score_with_a_paraphrase_file(capsys: Any, model: str) -> None:
     assert "par:2-added" in results[0]["signature"]
     assert main([*score, *words, "--replace-reference"]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["score"] < 50
+    assert main([*score, "--ref", "in.txt", "--paraphrase-file", "p.jsonl"]) == 2
+    assert "p.jsonl has paraphrases of one reference a segment" in capsys.readouterr().err
+    assert main([*score[:-2], "bleu", "--paraphrase-file", "p.jsonl"]) == 2
+    assert "options of paraphrases are for parbleu" in capsys.readouterr().err
     Path("short.jsonl").write_text("".join(Path("p.jsonl").read_text(encoding="utf-8").splitlines(True)[:3]))
     code = main([*score, "--paraphrase-file", "short.jsonl", "--paraphrases", "2"])
     assert code == 2

@@ -28,7 +28,9 @@ def generator(model: ModelDirectory, engine: EngineName = "torch", **options: An
     return Generator(model, EngineOptions(engine, device="cpu", threads=1), SearchOptions(max_length=8, **options))
 
 
-TEXTS = [SENTENCES[0], "", SENTENCES[6], SENTENCES[0], " \t", "Hello"]
+NOTHING_LEFT = "\u200b\ufeff"
+"""Characters that normalisation takes away."""
+TEXTS = [SENTENCES[0], "", SENTENCES[6], SENTENCES[0], " \t", "Hello", NOTHING_LEFT]
 
 
 @pytest.mark.parametrize("engine", ["ct2", "torch"])
@@ -38,8 +40,8 @@ def test_order_duplicates_and_blanks(model: ModelDirectory, engine: EngineName, 
     assert route == Route(None, "en")
     with caplog.at_level(logging.WARNING):
         found = list(made.generate(TEXTS, route))
-    assert [len(one) for one in found] == [2] * 6
-    assert found[1] == found[4] == [Hypothesis("", 0.0)] * 2
+    assert [len(one) for one in found] == [2] * 7
+    assert found[1] == found[4] == found[6] == [Hypothesis("", 0.0)] * 2
     assert found[0] == found[3] != found[2]
     assert all(one.text for place in (0, 2, 5) for one in found[place])
     assert "8 hypotheses were cut off at the largest length" in caplog.text
@@ -69,10 +71,15 @@ def test_a_long_text_is_named(model: ModelDirectory) -> None:
         ({"method": "diverse", "beam": 10, "groups": 4}, "4 groups do not divide a beam of 10"),
         ({"n": 0}, "the number of hypotheses must be at least 1, not 0"),
         ({"beam": 0}, "the beam must be at least 1"),
-        ({"method": "sample", "temperature": 0.0}, "the temperature must be above 0"),
+        ({"method": "sample", "temperature": 0.0}, "the temperature must be between 0.001 and 1000, not 0"),
         ({"method": "sample", "top_p": 1.5}, "top-p above 0 and at most 1"),
-        ({"method": "diverse", "strength": -1.0}, "cannot be below 0"),
+        ({"method": "diverse", "strength": -1.0}, "the diversity strength must be between 0 and 1000, not -1"),
         ({"max_length": 1}, "at least 3 tokens"),
+        ({"length_penalty": 1000.0}, "the length penalty must be between -10 and 10, not 1000"),
+        ({"length_penalty": float("nan")}, "the length penalty must be .* not nan"),
+        ({"method": "penalty", "penalty_scale": float("nan")}, "the scale of the copy penalty must be"),
+        ({"method": "penalty", "penalty_power": 1000.0}, "the power of the copy penalty must be"),
+        ({"method": "sample", "temperature": float("inf")}, "the temperature must be"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
@@ -99,7 +106,7 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
 def test_defaults_by_method() -> None:
     assert SearchOptions("diverse").signature() == "diverse-b100-g10-s1-lp1"
     assert SearchOptions(n=7).signature() == "beam-b7-lp1"
-    assert SearchOptions("sample", n=7, top_p=0.9).signature() == "sample-t1-k0-p0.9-seed0-lp1"
+    assert SearchOptions("sample", n=7, top_p=0.9).signature() == "sample-t1-k0-p0.9-gumbel0-lp1"
     assert SearchOptions("penalty").signature() == "penalty-b5-a0.006-e4-subtract-lp1"
 
 

@@ -54,6 +54,8 @@ def test_reading_what_was_written(tmp_path: Path) -> None:
             "line 1: a hypothesis is a text, or an object with text and score",
         ),
         ('{"translations": [{"text": "a", "score": "b"}]}', "line 1: a hypothesis is a text"),
+        ('{"translations": [{"text": "a", "score": 1' + "0" * 400 + "}]}", "line 1: a hypothesis is a text"),
+        ('{"translations": ["\\ud800"]}', "line 1: character 1 is half a surrogate pair"),
     ],
 )
 def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
@@ -61,6 +63,13 @@ def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:
     path.write_text(line + "\n", encoding="utf-8")
     with pytest.raises(PrismError, match=message):
         list(open_lists(path))
+
+
+def test_texts_do_not_break_lines_and_columns() -> None:
+    record = Record("s", [Hypothesis("a\tb\nc", 0.0)])
+    assert render(record, 1, "translations", "text") == "a b c\n"
+    assert render(record, 1, "translations", "tsv") == "1\t1\t0.000000\ta b c\n"
+    assert json.loads(render(record, 1, "translations", "jsonl"))["translations"][0]["text"] == "a\tb\nc"
 
 
 def killed(after: int) -> Iterator[Record]:
@@ -97,7 +106,21 @@ def test_the_rest_of_another_run_is_not_taken(tmp_path: Path) -> None:
     assert [json.loads(line)["source"] for line in path.open(encoding="utf-8")] == [r.source for r in RECORDS]
 
 
+def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+
+    def disturbed(done: int) -> Iterator[Record]:
+        with pytest.raises(PrismError, match=r"another run is writing .*out.txt.partial"):
+            write_lists(path, "translations", "text", "run", lambda done: iter(RECORDS))
+        return iter(RECORDS[done:])
+
+    write_lists(path, "translations", "text", "run", disturbed)
+    assert path.read_text(encoding="utf-8") == "".join(f"text {i}\n" for i in range(5))
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(PrismError, match="is a folder: name a file"):
+        write_lists(tmp_path, "translations", "text", "run", lambda done: iter(RECORDS))
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(PrismError, match="cannot write"):
         write_lists(tmp_path / "file" / "out", "translations", "text", "run", lambda done: iter(RECORDS))

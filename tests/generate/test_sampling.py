@@ -7,12 +7,24 @@ import pytest
 import torch
 from written import END, START, A, B, C, Written
 
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.generate.base import Found, Request
-from prism_mt.generate.sampling import SamplingRules, sample, uniforms
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.sampling import SamplingRules, gumbel, sample, stream
+from prism_mt.models.resolve import open_model
 
 ONE_TOKEN: dict[tuple[int, ...], tuple[float, ...]] = {(token,): (1.0, 0.0, 0.0, 0.0) for token in (A, B, C)}
 ONE_TOKEN[()] = (1e-9, 0.5, 0.3, 0.2)
 COUNT = 4000
+ENGLISH = [
+    "The council has decided to build a new bridge over the river next year.",
+    "She bought three apples and a loaf of bread at the market this morning.",
+    "Nobody knows exactly how many people were injured in the accident.",
+    "It rained.",
+    "Scientists have found a way to store energy for several months without any loss.",
+    "According to the report, prices rose by four percent in the first half of the year.",
+]
 
 
 def draw(count: int = COUNT, source: tuple[int, ...] = (1,), **options: Any) -> list[Found]:
@@ -53,8 +65,24 @@ def test_seeds_sentences_and_numbers() -> None:
     assert draw(20, seed=1) != draw(20, seed=2)
     assert draw(20, seed=1, source=(5,)) != draw(20, seed=1)
     request = Request((1, 2), (START,), 4)
-    assert uniforms(request, 0, 0).shape == (4,)
-    assert uniforms(request, 0, 0).tolist() == uniforms(request._replace(limit=9), 0, 0)[:4].tolist()
+    first, second = (gumbel(stream(request._replace(limit=limit), 0, 0), 5) for limit in (4, 9))
+    assert first.tolist() == second.tolist()
+
+
+def test_noise_is_gumbels() -> None:
+    drawn = gumbel(stream(Request((1,), (START,), 4), 0, 0), 100_000)
+    # Mean .5772, standard deviation 1.2825; four standard errors.
+    assert drawn.mean() == pytest.approx(0.5772, abs=0.017)
+    assert drawn.std() == pytest.approx(1.2825, abs=0.02)
+
+
+def test_samples_of_a_real_vocabulary_do_not_depend_on_the_batch() -> None:
+    engine, search = EngineOptions("torch", device="cpu"), SearchOptions("sample", n=32, max_length=24)
+    generator = Generator(open_model("mini"), engine, search)
+    route = generator.route("de")
+    together = list(generator.generate(ENGLISH, route))
+    alone = [found for text in ENGLISH for found in generator.generate([text], route)]
+    assert [[one.text for one in found] for found in together] == [[one.text for one in found] for found in alone]
 
 
 def test_the_limit_cuts_off() -> None:

@@ -102,7 +102,8 @@ def _argument(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     """The keyword arguments of `add_argument` for one field."""
     required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     text = field.metadata["help"].replace("%", "%%")
-    if not required and field.default not in (None, False, dataclasses.MISSING):
+    silent = any(field.default is value for value in (None, False, dataclasses.MISSING))
+    if not required and not silent and "(default:" not in text:
         text += f" (default: {field.default})"
     arguments: dict[str, Any] = {"help": text, "default": None}
     if hint is bool:

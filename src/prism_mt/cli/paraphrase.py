@@ -37,8 +37,19 @@ class ParaphraseOptions(BeamOptions):
     )
 
 
+_METHOD_OF = {
+    **dict.fromkeys(("groups", "strength"), "diverse"),
+    **dict.fromkeys(("temperature", "top_k", "top_p", "seed"), "sample"),
+    **dict.fromkeys(("penalty_scale", "penalty_power", "penalty_form"), "penalty"),
+}
+
+
 def run(options: ParaphraseOptions) -> None:
     """Paraphrase, and write the paraphrases."""
+    for name, method in _METHOD_OF.items():
+        if method != options.method and getattr(options, name) != getattr(ParaphraseOptions, name):
+            flag = name.replace("_", "-")
+            raise PrismError(f"--{flag} belongs to --method {method}, and the method is {options.method}")
     search = SearchOptions(
         options.method,
         options.n,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.options import Command, option
-from prism_mt.cli.score import metric_names
+from prism_mt.cli.score import metric_names, needs_language
 from prism_mt.cli.translate import ModelOptions, fingerprint
 from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
@@ -33,8 +33,9 @@ class RerankOptions(EncoderOptions, ModelOptions):
         positional=True,
     )
     metric: str = option(
-        f"one of {', '.join(METRICS)}, or the folder of a trained one; those with -src choose what is best given the "
-        "source, others what is best on average when the other candidates are its references (minimum Bayes risk)",
+        f"one of {', '.join(METRICS)}, or the folder of a trained one; those that need no reference (prism-src, "
+        "prism-dual, …, lm) choose what is best by itself or given the source, all others what is best on average when "
+        "the other candidates are its references (minimum Bayes risk)",
         "prism-ref",
         flags=("-m",),
         metavar="NAME",
@@ -68,9 +69,12 @@ def run(options: RerankOptions) -> None:
     by_source = "ref" not in entry(name).needs
     if options.n < 1:
         raise PrismError(f"at least 1 hypothesis must be written, not {options.n}")
-    if options.lang is None and (options.samples is not None or name.startswith(("prism", "par"))):
+    if options.lang is None and (options.samples is not None or needs_language(name)):
         raise PrismError("say which language the candidates are in: --to XX")
-    candidates = _read(options.file) if options.samples is None else _sampled(options, options.samples)
+    needs_source = "src" in entry(name).needs
+    candidates = (
+        _read(options.file, needs_source) if options.samples is None else _sampled(options, options.samples)
+    )
     count = candidates.lines.count()
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
@@ -114,7 +118,7 @@ def utility(metric: Metric) -> Utility:
     return values
 
 
-def _read(file: str) -> Candidates:
+def _read(file: str, needs_source: bool) -> Candidates:
     """Lists from a JSONL file."""
     lists = open_lists(file)
 
@@ -122,6 +126,8 @@ def _read(file: str) -> Candidates:
         for number, record in enumerate(lists, start=1):
             if not record.hypotheses:
                 raise PrismError(f"{lists.name}, line {number} has no candidates")
+            if needs_source and not record.source.strip() and any(one.text.strip() for one in record.hypotheses):
+                raise PrismError(f"{lists.name}, line {number} has no source, which the metric needs")
             if number > done:
                 yield record
 
@@ -142,6 +148,7 @@ def _sampled(options: RerankOptions, samples: int) -> Candidates:
     model = options.open()
     generator = Generator(model, EngineOptions("torch", device=options.device, threads=options.threads), search)
     route = generator.route(options.lang or "", options.src_lang)
+    generator.check(texts, route, lambda place: f"{texts.name}, line {place + 1}")
 
     def records(done: int) -> Iterator[Record]:
         found = generator.generate(

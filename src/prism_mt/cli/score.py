@@ -16,6 +16,7 @@ from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
+from prism_mt.metrics.combined import parse_terms
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.paraphrased import ParaphraseOptions
@@ -27,7 +28,7 @@ from prism_mt.report.wmt import write_wmt
 from prism_mt.text.languages import language
 
 _PRISM = "Prism's metrics"
-_PARAPHRASED = "parbleu and parchrf++"
+_PARAPHRASED = "parbleu, parchrf++ and par:FOLDER"
 
 
 @dataclass
@@ -80,7 +81,7 @@ class ScoreOptions(ScoringOptions, EncoderOptions, InputOptions):
     )
     replace_reference: bool = option("paraphrases instead of the reference", False, group=_PARAPHRASED)
     paraphrase_file: Path | None = option(
-        "paraphrases as `prism paraphrase --format jsonl` writes them, a line per reference "
+        "paraphrases as `prism paraphrase --format jsonl` writes them, a line per segment "
         "(default: made by the model and kept in the cache)",
         None,
         metavar="FILE",
@@ -108,6 +109,10 @@ def run(options: ScoreOptions) -> None:
     paraphrases = ParaphraseOptions(options.paraphrases, options.replace_reference, options.paraphrase_file)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
+    if paraphrases != ParaphraseOptions() and not any("par" in name for name in names):
+        raise PrismError(
+            "options of paraphrases are for parbleu, parchrf++ and par:FOLDER: name one with --metric"
+        )
     inputs = open_inputs(options)
     if inputs.groups:
         raise PrismError("scores by group are those of `prism compare`: skip that column with -")
@@ -193,15 +198,18 @@ def check_cluster(names: list[str]) -> None:
 
 def language_code(names: list[str], inputs: Inputs) -> str:
     """The language of the outputs; surface metrics do without one."""
+    surface = bool(names) and not any(map(needs_language, names))
     if inputs.language is not None:
-        return language(inputs.language).code if names and all(map(_is_surface, names)) else inputs.language
-    if names and all(map(_is_surface, names)):
+        return language(inputs.language).code if surface else inputs.language
+    if surface:
         return ""
     raise PrismError("say which language the outputs are in: --lang XX, or --lang auto")
 
 
-def _is_surface(name: str) -> bool:
-    return not name.startswith("prism")
+def needs_language(name: str) -> bool:
+    """Whether a metric, or one in a combination, asks a model that has to know the language."""
+    parts = [part for _, part in parse_terms(name)] or [name]
+    return any(part.startswith("prism") for part in parts)
 
 
 def _model(options: ScoreOptions) -> ModelInUse:

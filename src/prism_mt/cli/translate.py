@@ -43,6 +43,8 @@ class ModelOptions(ComputeOptions):
 
     def engine_for(self, method: Method) -> EngineOptions:
         """The engine that was asked for, or the one that suits the method."""
+        if method != "beam" and self.engine != "ct2" and self.quantization != "float32":
+            raise PrismError("only beam search can run in other number formats: leave out --quantization")
         return self.engine_options("ct2" if method == "beam" else "torch")
 
     def open(self) -> ModelDirectory:
@@ -100,6 +102,7 @@ def write_generated(
     count = texts.count()
     if count == 0:
         raise PrismError(f"{texts.name} is empty: there is nothing to do")
+    generator.check(texts, route, lambda place: f"{texts.name}, line {place + 1}")
     search, engine = generator.options, generator.engine_options
     settings = (search.signature(), search.n, route, engine.engine, engine.quantization)
     run = fingerprint(texts, kind, generator.model.digest, *settings)

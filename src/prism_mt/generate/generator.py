@@ -17,7 +17,7 @@ from prism_mt.models.store import ModelDirectory
 from prism_mt.text.languages import resolve
 
 _LOG = logging.getLogger("prism_mt")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Hypothesis(NamedTuple):
@@ -91,7 +91,13 @@ class Generator:
                 yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
         if self._cut_off:
             word = "hypothesis was" if self._cut_off == 1 else "hypotheses were"
-            _LOG.warning("%s %s cut off at the largest length: see --max-length", f"{self._cut_off:,}", word)
+            length = f"{self.options.max_length} tokens" if self.options.max_length else "twice that of the input"
+            _LOG.warning("%s %s cut off at the largest length, %s", f"{self._cut_off:,}", word, length)
+
+    def check(self, texts: Iterable[str], route: Route, where: Callable[[int], str]) -> None:
+        """An error if a text is too long, before the work on those before it."""
+        for place, text in enumerate(texts):
+            self._request(text, route, place, where)
 
     @property
     def _window(self) -> int:
@@ -99,13 +105,14 @@ class Generator:
         return max(16, 16 * 8192 // (32 * self.options.width))
 
     def _request(self, text: str, route: Route, place: int, where: Callable[[int], str]) -> Request | None:
-        if not text.strip():
+        pieces = self.model.source.encode(text) if text.strip() else []
+        if not pieces:  # blank, or nothing but characters that normalisation takes away
             return None
         spec = self.model.spec
         source_tag = spec.languages[route.source] if route.source else None
         target_tag = spec.languages[route.target]
         conventions, longest = spec.conventions, spec.architecture.max_positions
-        source = conventions.encode_source(self.model.source.encode(text), source_tag, target_tag)
+        source = conventions.encode_source(pieces, source_tag, target_tag)
         if len(source) > longest:
             raise PrismError(
                 f"{where(place)} has {len(source):,} pieces, and the model takes at most {longest:,}: split it"
@@ -144,7 +151,7 @@ class Generator:
         self._cut_off += sum(not one.complete for one in found)
         # Pieces that stand for single bytes could make line feeds and tabs, which would break the output's lines.
         return [
-            Hypothesis(_CONTROL.sub(" ", self.model.target.decode(one.pieces)).strip(), one.score) for one in found
+            Hypothesis(CONTROL.sub(" ", self.model.target.decode(one.pieces)).strip(), one.score) for one in found
         ]
 
 

@@ -1,5 +1,6 @@
 """Lists of hypotheses as files: text, TSV and JSONL out, JSONL in, and output that a killed run can go on with."""
 
+import contextlib
 import json
 import os
 import sys
@@ -9,12 +10,14 @@ from typing import IO, Any, Literal, NamedTuple
 
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
-from prism_mt.generate.generator import Hypothesis
-from prism_mt.text.lines import Lines, open_lines
+from prism_mt.generate.generator import CONTROL, Hypothesis
+from prism_mt.text.lines import Lines, check_unicode, open_lines
 
 ListKind = Literal["translations", "paraphrases"]
 ListFormat = Literal["text", "tsv", "jsonl"]
 _KEYS = ("translations", "paraphrases", "hypotheses")
+_LARGEST = 1e300
+"""Where numbers in JSON end that are scores; they may have any number of digits."""
 
 
 class Record(NamedTuple):
@@ -26,14 +29,13 @@ class Record(NamedTuple):
 
 def render(record: Record, number: int, kind: ListKind, format: ListFormat) -> str:
     """The lines of one record: a text a line; number, rank, score and text; or one JSON object."""
-    if format == "text":
-        return "".join(f"{one.text}\n" for one in record.hypotheses)
-    if format == "tsv":
-        rows = (
-            f"{number}\t{rank}\t{one.score:.6f}\t{one.text}\n"
-            for rank, one in enumerate(record.hypotheses, start=1)
-        )
-        return "".join(rows)
+    if format != "jsonl":
+        # A line feed or tab within a text would break the lines and columns of all that follow.
+        texts = [CONTROL.sub(" ", one.text) for one in record.hypotheses]
+        if format == "text":
+            return "".join(f"{text}\n" for text in texts)
+        rows = enumerate(zip(record.hypotheses, texts, strict=True), start=1)
+        return "".join(f"{number}\t{rank}\t{one.score:.6f}\t{text}\n" for rank, (one, text) in rows)
     hypotheses = [{"text": one.text, "score": round(one.score, 6)} for one in record.hypotheses]
     return json.dumps({"source": record.source, kind: hypotheses}, ensure_ascii=False) + "\n"
 
@@ -67,7 +69,10 @@ def _parse(line: str, where: str) -> Record:
     entries = next((table[key] for key in _KEYS if key in table), None) if isinstance(table, dict) else None
     if not isinstance(entries, list) or not isinstance(table.get("source", ""), str):
         raise PrismError(f"{where}: expected an object with the key source and a list under {' or '.join(_KEYS)}")
-    return Record(table.get("source", ""), [_hypothesis(entry, where) for entry in entries])
+    record = Record(table.get("source", ""), [_hypothesis(entry, where) for entry in entries])
+    for text in (record.source, *(one.text for one in record.hypotheses)):
+        check_unicode(text, where)
+    return record
 
 
 def _hypothesis(entry: Any, where: str) -> Hypothesis:
@@ -76,7 +81,7 @@ def _hypothesis(entry: Any, where: str) -> Hypothesis:
         return Hypothesis(entry, 0.0)
     if isinstance(entry, dict) and isinstance(entry.get("text"), str):
         score = entry.get("score", 0.0)
-        if isinstance(score, (int, float)):
+        if isinstance(score, (int, float)) and abs(score) < _LARGEST:
             return Hypothesis(entry["text"], float(score))
     raise PrismError(f"{where}: a hypothesis is a text, or an object with text and score, not {entry!r:.60}")
 
@@ -94,21 +99,38 @@ def write_lists(
             sys.stdout.write(render(record, number, kind, format))
         sys.stdout.flush()
         return
+    if path.is_dir():
+        raise PrismError(f"{path} is a folder: name a file")
     partial = path.with_name(f"{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(partial, "a+b") as handle:
+            _lock(handle, partial)
             done = _resume(handle, partial, run)
             for record in make(done):
                 handle.write(_packed(record))
                 handle.flush()
-        with write_atomically(path) as output, open(partial, "rb") as packed:
-            packed.readline()
-            for number, line in enumerate(packed, start=1):
-                output.write(render(_unpacked(line), number, kind, format))
-        partial.unlink()
+            handle.seek(0)
+            handle.readline()
+            with write_atomically(path) as output:
+                for number, line in enumerate(handle, start=1):
+                    output.write(render(_unpacked(line), number, kind, format))
+            partial.unlink()
     except OSError as error:
         raise PrismError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _lock(handle: IO[bytes], partial: Path) -> None:
+    """Until the file is closed nobody else may write to it; where a system has no such locks, all may."""
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PrismError(
+                f"another run is writing {partial}: wait for it, or choose another --output"
+            ) from error
 
 
 def _resume(handle: IO[bytes], partial: Path, run: str) -> int:

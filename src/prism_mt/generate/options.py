@@ -52,12 +52,17 @@ class SearchOptions:
             raise PrismError(f"a beam of {self.beams} cannot give {self.n} hypotheses: give a larger --beam")
         if self.method == "diverse" and self.beams % self.groups:
             raise PrismError(f"{self.groups} groups do not divide a beam of {self.beams}")
-        if not self.temperature > 0:
-            raise PrismError(f"the temperature must be above 0, not {self.temperature:g}")
         if self.top_k < 0 or not 0 < self.top_p <= 1:
             raise PrismError("sampling needs a top-k of 0 (all) or more and a top-p above 0 and at most 1")
-        if self.strength < 0 or self.penalty_scale < 0:
-            raise PrismError("a diversity strength or copy penalty cannot be below 0")
+        for what, number, low, high in (
+            ("temperature", self.temperature, 1e-3, 1e3),
+            ("diversity strength", self.strength, 0.0, 1e3),
+            ("scale of the copy penalty", self.penalty_scale, 0.0, 1e3),
+            ("power of the copy penalty", self.penalty_power, -10.0, 10.0),
+            ("length penalty", self.length_penalty, -10.0, 10.0),
+        ):
+            if not low <= number <= high:
+                raise PrismError(f"the {what} must be between {low:g} and {high:g}, not {number:g}")
         if self.max_length is not None and self.max_length < 3:
             raise PrismError(f"the largest length must be at least 3 tokens, not {self.max_length}")
 
@@ -77,7 +82,7 @@ class SearchOptions:
         """All that changes the result, in a few characters: `diverse-b30-g10-s1-lp1`."""
         parts: list[str] = [self.method]
         if self.method == "sample":
-            parts += [f"t{self.temperature:g}", f"k{self.top_k}", f"p{self.top_p:g}", f"seed{self.seed}"]
+            parts += [f"t{self.temperature:g}", f"k{self.top_k}", f"p{self.top_p:g}", f"gumbel{self.seed}"]
         else:
             parts.append(f"b{self.beams}")
         if self.method == "diverse":

@@ -1,6 +1,9 @@
 """Ancestral sampling on torch, with a random stream of its own for every sample of every sentence.
 
-A sample therefore depends on the seed, the sentence and its own number, and not on what else is in the batch.
+A sample therefore depends on the seed, the sentence and its own number, and not on what else is in the batch. Every
+token gets noise of its own, and the largest sum of noise and logit is drawn (Gumbel-max): rounding, which differs from
+batch to batch, then matters only to two tokens that are almost equal. With one number for the whole distribution it
+would matter at every boundary between tokens.
 Shapes in comments: R rows (samples under way), V vocabulary.
 """
 
@@ -39,7 +42,7 @@ def sample(
     Their scores are those of the model itself, whatever temperature and cuts they were drawn with.
     """
     count, device = rules.samples, prefixes.device
-    noise = [uniforms(request, number, rules.seed) for request in requests for number in range(count)]
+    streams = [stream(request, number, rules.seed) for request in requests for number in range(count)]
     limits = [request.limit for request in requests for _ in range(count)]
     found: list[Found | None] = [None] * len(limits)
     tokens: list[list[int]] = [[] for _ in limits]
@@ -53,8 +56,8 @@ def sample(
             rows = torch.arange(len(requests), device=device).repeat_interleave(count)
             stepper.select(rows, rows)
             logits, first = logits[rows], False
-        draws = [noise[index][predicted] for index in under_way]
-        chosen, scores = _draw(logits, torch.tensor(draws, device=device, dtype=_precision(device)), rules)
+        noise = np.stack([gumbel(streams[index], logits.shape[1]) for index in under_way])
+        chosen, scores = _draw(logits, torch.from_numpy(noise).to(device), rules)
         predicted += 1
         going_on = []
         for row, (index, token, score) in enumerate(zip(under_way, chosen.tolist(), scores.tolist(), strict=True)):
@@ -77,29 +80,31 @@ def sample(
     return [results[start : start + count] for start in range(0, len(results), count)]
 
 
-def uniforms(request: Request, number: int, seed: int) -> NDArray[np.float64]:
-    """Numbers from [0, 1), one per token, for one sample of one sentence."""
+def stream(request: Request, number: int, seed: int) -> np.random.Generator:
+    """The random numbers of one sample of one sentence."""
     text = f"{seed} {number} {request.source} {request.prefix}"
     key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key)).random(request.limit)
+    return np.random.Generator(np.random.Philox(key=key))
 
 
-def _draw(logits: Tensor, uniform: Tensor, rules: SamplingRules) -> tuple[Tensor, Tensor]:
+def gumbel(numbers: np.random.Generator, size: int) -> NDArray[np.float32]:
+    """Noise of one step: minus the logarithm of exponentially distributed numbers."""
+    drawn = numbers.standard_exponential(size, dtype=np.float32)
+    return -np.log(np.maximum(drawn, np.finfo(np.float32).tiny))
+
+
+def _draw(logits: Tensor, noise: Tensor, rules: SamplingRules) -> tuple[Tensor, Tensor]:
     """Tokens (R,), and their log-probabilities without temperature and cuts."""
-    values, ids = logits / rules.temperature, None
+    values = logits / rules.temperature
     if rules.top_k and rules.top_k < logits.shape[1]:
-        values, ids = values.topk(rules.top_k)
-    elif rules.top_p < 1:
-        values, ids = values.sort(dim=1, descending=True)
-    probabilities = values.to(uniform.dtype).softmax(1)
+        best, ids = values.topk(rules.top_k)
+        values = torch.full_like(values, float("-inf")).scatter(1, ids, best)
     if rules.top_p < 1:
-        before = probabilities.cumsum(1) - probabilities
-        probabilities = probabilities.masked_fill(before >= rules.top_p, 0.0)
-    sums = probabilities.cumsum(1)
-    places = torch.searchsorted(sums, (uniform * sums[:, -1])[:, None], right=True)
-    # Rounding can put a draw at the very end, where tokens may be impossible.
-    places = torch.minimum(places, (probabilities > 0).cumsum(1).argmax(1, keepdim=True))
-    chosen = places if ids is None else ids.gather(1, places)
+        ordered, ids = values.sort(dim=1, descending=True)
+        probabilities = ordered.to(_precision(logits.device)).softmax(1)
+        outside = probabilities.cumsum(1) - probabilities >= rules.top_p
+        values = values.scatter(1, ids, ordered.masked_fill(outside, float("-inf")))
+    chosen = (values + noise).argmax(1, keepdim=True)
     scores = logits.log_softmax(1).gather(1, chosen)
     return chosen[:, 0], scores[:, 0]
 

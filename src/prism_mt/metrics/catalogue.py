@@ -22,7 +22,7 @@ from prism_mt.metrics.recall import MatchMetric, Value
 from prism_mt.metrics.sentence import SentenceMetric
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.models.store import ModelDirectory
-from prism_mt.text.languages import resolve
+from prism_mt.text.languages import find_language, resolve
 
 
 @dataclass
@@ -67,6 +67,12 @@ class Setting:
     """Of metrics that compare vectors; None is the model's own for pieces, and `use` for sentences."""
     language_model: Path | None = None
 
+    @property
+    def code(self) -> str:
+        """The language's ISO code, which tokenisers know, whatever name or model's code was given."""
+        known = find_language(self.language)
+        return known.code if known else self.language
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -93,7 +99,14 @@ def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
     """A metric with more references, for which the model is opened unless a file has them."""
 
     def make(options: SearchOptions) -> Generator:
-        engine = replace(setting.model.options, engine="torch", quantization="float32", temperature=1.0)
+        engine = replace(
+            setting.model.options,
+            engine="torch",
+            quantization="float32",
+            temperature=1.0,
+            budget=None,
+            workers=None,
+        )
         return Generator(setting.model.directory, engine, options)
 
     return paraphrased.paraphrased(name, metric, setting.language, setting.paraphrases, make)
@@ -142,16 +155,16 @@ METRICS: dict[str, Entry] = {
     "prism-dual": Entry(
         "dual conditional cross-entropy of source and output, to filter bitext", _SRC, _prism("src", DualMetric)
     ),
-    "bleu": Entry("BLEU, as sacreBLEU computes it", _REF, lambda s: surface.bleu(s.language)),
-    "chrf": Entry("chrF, as sacreBLEU computes it", _REF, lambda s: surface.chrf(s.language)),
+    "bleu": Entry("BLEU, as sacreBLEU computes it", _REF, lambda s: surface.bleu(s.code)),
+    "chrf": Entry("chrF, as sacreBLEU computes it", _REF, lambda s: surface.chrf(s.code)),
     "chrf++": Entry(
-        "chrF++ (word bigrams), as sacreBLEU computes it", _REF, lambda s: surface.chrf_plus_plus(s.language)
+        "chrF++ (word bigrams), as sacreBLEU computes it", _REF, lambda s: surface.chrf_plus_plus(s.code)
     ),
-    "ter": Entry("translation edit rate (lower is better)", _REF, lambda s: surface.ter(s.language)),
+    "ter": Entry("translation edit rate (lower is better)", _REF, lambda s: surface.ter(s.code)),
     "parbleu": Entry(
         "BLEU with paraphrases among the references",
         _REF,
-        lambda s: _paraphrased("parbleu", paraphrased.bleu(s.language), s),
+        lambda s: _paraphrased("parbleu", paraphrased.bleu(s.code), s),
     ),
     "parchrf++": Entry(
         "chrF3++ (single words) with paraphrases among the references",

@@ -28,7 +28,7 @@ class ParaphraseOptions:
     replace: bool = False
     """Leave the original reference out."""
     file: Path | None = None
-    """JSONL of `prism paraphrase` with a line per reference; None generates them with the model."""
+    """JSONL of `prism paraphrase` with a line per segment; None generates them with the model."""
 
     def __post_init__(self) -> None:
         if self.count is not None and self.count < 0:
@@ -101,6 +101,10 @@ class ReadParaphrases:
             )
 
     def _line(self, segment: Segment, count: int) -> list[str]:
+        if len(segment.references) > 1:
+            raise PrismError(
+                f"{self._name} has paraphrases of one reference a segment: give a single --ref with it"
+            )
         if segment.number > len(self._records):
             raise PrismError(
                 f"{self._name} has paraphrases of {len(self._records):,} references, but there are more"

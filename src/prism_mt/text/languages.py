@@ -62,10 +62,16 @@ class _Tag(NamedTuple):
 
 def language(code_or_name: str) -> Language:
     """The language of a code or an English name in any case: `de`, `deu`, `German`, `deu_Latn`, `de-DE`."""
-    tag = _parse(code_or_name)
-    if tag is None:
+    found = find_language(code_or_name)
+    if found is None:
         raise PrismError(f"unknown language {code_or_name!r}: use an ISO 639 code such as de, or an English name")
-    return tag.language
+    return found
+
+
+def find_language(code_or_name: str) -> Language | None:
+    """Like `language`, but None where there is no such language."""
+    tag = _parse(code_or_name)
+    return tag.language if tag else None
 
 
 def resolve(requested: str, available: Collection[str]) -> str:

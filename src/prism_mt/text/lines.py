@@ -58,7 +58,7 @@ def lines_of(texts: Sequence[str], name: str) -> Lines:
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise PrismError(f"{name}, segment {number}: expected a text, not {type(text).__name__}")
-        _check_unicode(text, f"{name}, segment {number}")
+        check_unicode(text, f"{name}, segment {number}")
     return Lines(name, lambda: iter(texts), lambda: len(texts))
 
 
@@ -182,11 +182,11 @@ def _texts(record: dict[str, Any], field: str, where: str) -> list[str]:
     if not texts or not all(isinstance(text, str) for text in texts):
         raise PrismError(f"{where}: {field!r} must be a text or a list of texts")
     for text in texts:
-        _check_unicode(text, f"{where}: {field!r}")
+        check_unicode(text, f"{where}: {field!r}")
     return texts
 
 
-def _check_unicode(text: str, where: str) -> None:
+def check_unicode(text: str, where: str) -> None:
     """Half a surrogate pair can be written in JSON or Python, but no model can read it."""
     try:
         text.encode("utf-8")
