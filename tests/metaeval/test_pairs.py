@@ -21,6 +21,7 @@ from prism_mt.metaeval.pairs import (
 )
 from prism_mt.metaeval.ratings import RatedSegment, Reading, read_ratings
 from prism_mt.metaeval.readers import read_judgments
+from prism_mt.models.resolve import open_model
 
 PUBLISHED = {
     ("en-de", 5.0): (1411, 126_217),
@@ -35,6 +36,14 @@ def test_published_counts(data: Path, lp: str, non_translation: float) -> None:
     rated = read_ratings(data / f"wmt20_mqm_{lp}.jsonl.xz", Reading(non_translation=non_translation))
     ranked = rank_segments(rated)
     assert (len(ranked), count_pairs(ranked)) == PUBLISHED[lp, non_translation]
+
+
+def test_the_embedded_models_know_what_they_learnt_from(data: Path) -> None:
+    learnt = open_model("mini-ft").judged
+    for lp in ("en-de", "zh-en"):
+        keys = segment_keys(rank_segments(read_ratings(data / f"wmt20_mqm_{lp}.jsonl.xz")))
+        assert keys <= learnt
+    assert not open_model("mini").judged
 
 
 def rated(**ratings: dict[str, float]) -> RatedSegment:
