@@ -72,3 +72,22 @@ def test_mistakes(folder: str) -> None:
         score(CAND, REF, model=folder)
     with pytest.raises(PrismError, match="is not a model"):
         load_model(str(Path(folder).parent))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"long": "windows"}, "long must be one of error, truncate, window, not 'windows'"),
+        ({"references": "min"}, "references must be one of mean, max"),
+        ({"reduction": "average"}, "reduction must be one of mean, sum"),
+        ({"direction": "fwd"}, "direction must be one of forward, backward, both"),
+        ({"engine": "fairseq"}, "engine must be one of ct2, torch"),
+        ({"ref": []}, "ref is empty"),
+        ({"ref": "Hallo"}, "expected a list of texts, not a single text"),
+        ({"cand": "Hallo"}, "expected a list of texts, not a single text"),
+    ],
+)
+def test_values_that_no_option_has(folder: str, arguments: dict[str, object], message: str) -> None:
+    given: dict[str, object] = {"cand": ["Hallo"], "ref": ["Hallo"], "lang": "de", "model": folder, **arguments}
+    with pytest.raises(PrismError, match=message):
+        score(**given)  # type: ignore[arg-type]

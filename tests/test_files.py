@@ -35,3 +35,21 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         with pytest.raises(PrismError, match="cannot write"), write_atomically(tmp_path / name) as handle:
             handle.write("x")
     assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+def test_links_pipes_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("old", encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    with write_atomically(tmp_path / "link.txt") as handle:
+        handle.write("new")
+    assert (tmp_path / "link.txt").is_symlink()
+    assert (tmp_path / "real.txt").read_text(encoding="utf-8") == "new"
+    reader, writer = os.pipe()
+    with write_atomically(Path(f"/dev/fd/{writer}")) as handle:
+        handle.write("through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    os.close(writer)
+    for folder in (tmp_path, Path("")):
+        with pytest.raises(PrismError, match="it is a folder"), write_atomically(folder):
+            pass

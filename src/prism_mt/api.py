@@ -123,7 +123,9 @@ def _score(
     if name.startswith("prism") and not setting.language:
         raise PrismError("say which language the outputs are in: lang='xx'")
     systems = cand if isinstance(cand, Mapping) else {"system": cand}
-    references: Sequence[Any] = [] if ref is None else [ref] if ref and isinstance(ref[0], str) else ref
+    if ref is not None and not ref:
+        raise PrismError("ref is empty: there is nothing to score against")
+    references: Sequence[Any] = [] if ref is None else [ref] if isinstance(ref[0], str) else ref
     text = ParallelText(
         tuple((system, lines_of(texts, f"cand {system}")) for system, texts in systems.items()),
         tuple(lines_of(texts, f"ref {index}") for index, texts in enumerate(references, start=1)),

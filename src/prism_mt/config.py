@@ -58,6 +58,21 @@ def from_table(table: Mapping[str, Any], kind: type[Config], where: str, default
     return kind(**values)
 
 
+def check_choices(settings: Any) -> None:
+    """An error when a field of a dataclass that names its values has another one: Python itself does not look."""
+    for name, hint in typing.get_type_hints(type(settings)).items():
+        kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+        choices = [
+            choice
+            for kind in kinds
+            if typing.get_origin(kind) is typing.Literal
+            for choice in typing.get_args(kind)
+        ]
+        value = getattr(settings, name)
+        if choices and value not in choices and not (value is None and type(None) in kinds):
+            raise PrismError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
 def _convert(value: Any, hint: Any, where: str, default: Any = None) -> Any:
     """`value` as the type `hint`, or an error that names what was expected; a table may change parts of a default."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)

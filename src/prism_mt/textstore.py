@@ -1,6 +1,7 @@
 """What was computed from texts, kept by text: one SQLite file per way of computing it."""
 
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,20 @@ from typing import Any
 
 _PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
+
+
+def prepare(database: sqlite3.Connection, *commands: str) -> None:
+    """Commands that make a new file ready; SQLite does not wait by itself for another process that does so, too."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            for command in commands:
+                database.execute(command)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 @dataclass(frozen=True)
@@ -23,8 +38,8 @@ class TextStore:
         """The file, made when it is not there."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(self.path, timeout=_PATIENCE)) as database:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute(f"CREATE TABLE IF NOT EXISTS {self.table} (text TEXT PRIMARY KEY, value NOT NULL)")
+            columns = "(text TEXT PRIMARY KEY, value NOT NULL)"
+            prepare(database, "PRAGMA journal_mode=WAL", f"CREATE TABLE IF NOT EXISTS {self.table} {columns}")
             yield OpenStore(database, self.table)
 
 

@@ -159,3 +159,17 @@ def test_a_full_disk_leaves_no_output(model: str, home: Path, capsys: Any, caplo
 def test_a_bad_limit(home: Path, capsys: Any) -> None:
     assert main(["cache", "prune", "--limit", "much"]) == 2
     assert "'much' is not a size" in capsys.readouterr().err
+
+
+def test_a_file_without_a_table_is_an_empty_one(home: Path, capsys: Any) -> None:
+    (home / "encodings").mkdir(parents=True)
+    for path in (home / "scores.sqlite", home / "encodings" / "x.sqlite"):
+        path.touch()
+    assert "0 texts given texts" in said(capsys, "info")
+    said(capsys, "clear")
+    assert not (home / "scores.sqlite").exists()
+
+
+def test_a_negative_limit_does_not_wipe_the_cache(model: str, home: Path, capsys: Any) -> None:
+    assert main(["cache", "prune", "--limit=-1G"]) == 2
+    assert "is not a size" in capsys.readouterr().err

@@ -149,6 +149,8 @@ def test_other_formats(capsys: Any, format: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (("--metric", "chrf", *BASE, "--seed", "-1"), "a seed is 0 or more"),
+        (("--metric", "chrf", *BASE, "--draws", "1000000000000"), "at most 1,000,000 draws"),
         ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
         ((*BASE, "--metric", "bleu", "--by", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
@@ -179,3 +181,25 @@ def test_page(capsys: Any, model: str) -> None:
     assert main(shlex.split(shown)[1:]) == 0  # the command that the page shows makes the same page
     assert Path("out/page.html").read_text(encoding="utf-8") == html
     assert "--no-cache" in shown
+
+
+@pytest.mark.parametrize(("name", "options"), [("own.tsv", []), ("own.json", ["--format", "json"])])
+def test_our_own_scores_can_be_brought(capsys: Any, name: str, options: list[str]) -> None:
+    assert main(["score", *BASE, "--metric", "chrf", "--segments", *options, "-o", name]) == 0
+    brought, computed = tables(capsys, *BASE, "--scores", name), tables(capsys, *BASE, "--metric", "chrf")
+    assert [row["system"] for row in brought[0]["rows"]] == [row["system"] for row in computed[0]["rows"]]
+
+
+def test_systems_of_one_name_are_told_apart(capsys: Any) -> None:
+    found = tables(capsys, "--cand", "A=A.txt", "A=A.txt", "A=B.txt", "--ref", "ref.txt", "--metric", "chrf")
+    assert len({row["system"] for row in found[0]["rows"]}) == 3
+    assert len(set(found[1]["columns"])) == len(found[1]["columns"])
+
+
+def test_long_segments_can_be_cut(capsys: Any, model: str) -> None:
+    Path("A.txt").write_text("word " * 80 + "\n" + "b\n" * 3, encoding="utf-8")
+    words = (*BASE, "--lang", "en", "--metric", "prism-ref", "--model", model, "--draws", "50")
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert "the model takes at most" in err
+    assert run(capsys, *words, "--long", "truncate")[0] == 0

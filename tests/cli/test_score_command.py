@@ -172,7 +172,9 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
     from prism_mt.text.lines import open_lines
     from prism_mt.text.testsets import Side
 
-    monkeypatch.setattr(inputs, "open_testset", lambda spec, side: Side([open_lines("src.txt")], "en", "de"))
+    monkeypatch.setattr(
+        inputs, "open_testset", lambda spec, side, offline: Side([open_lines("src.txt")], "en", "de")
+    )
     words = ["--cand", "cand.txt", "--src", "sacrebleu:wmt19:de-en", "--model", model, "--format", "json"]
     code, out, _ = run(capsys, *words)
     assert code == 0
@@ -190,7 +192,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
         ((*BASE, "--lang", "sw"), "it knows de, en, fr, ru, zh"),
         ((*BASE, "--metric", "prism-src"), "prism-src needs sources: give --src"),
         ((*BASE, "--metric", "comet"), "no metric 'comet'; there are"),
-        ((*BASE, "--temperature", "0"), "temperature must be above 0"),
+        ((*BASE, "--temperature", "0"), "temperature must be between 0.001 and 1000"),
         ((*BASE, "--format", "wmt"), "give their folder with --output"),
         ((*BASE, "--model", "nowhere"), "no model 'nowhere'"),
         ((*BASE, "--model", "m39v1"), "fetch it with `prism models get m39v1`"),

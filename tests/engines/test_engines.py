@@ -176,8 +176,8 @@ def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": 0.0}, "temperature must be above 0"),
-        ({"temperature": float("nan")}, "temperature must be above 0"),
+        ({"temperature": 0.0}, "temperature must be between 0.001 and 1000"),
+        ({"temperature": float("nan")}, "temperature must be between 0.001 and 1000"),
         ({"engine": "torch", "quantization": "int8"}, "torch engine computes in float32"),
         ({"budget": 0}, "at least 1 token"),
         ({"threads": 0}, "at least 1"),

@@ -69,7 +69,7 @@ def run_info(options: InfoOptions) -> None:
         count, files = 0, store.files()
         for path in files:
             with _open(path) as database:
-                count += int(database.execute(f"SELECT count(*) FROM {store.table}").fetchone()[0])
+                count += _entries(database, store.table)
         rows.append(
             (store.kind, f"{count:,} {store.entries}, {_bytes(sum(map(_size, files)))}" if files else "none")
         )
@@ -120,7 +120,9 @@ def _clear(path: Path, table: str) -> None:
             database.execute(f"DELETE FROM {table}")
             _compact(database)
     except sqlite3.OperationalError as error:
-        raise PrismError(f"cannot clear {path}: {error}") from error
+        if "no such table" not in str(error):
+            raise PrismError(f"cannot clear {path}: {error}") from error
+        _remove(path)
     except sqlite3.DatabaseError:
         _remove(path)
 
@@ -144,6 +146,13 @@ def _shrink(files: list[Path], table: str, limit: int) -> int:
         # What remains has not become newer: the next pruning begins with the same file.
         os.utime(path, ns=times)
     return dropped
+
+
+def _entries(database: sqlite3.Connection, table: str) -> int:
+    """How many there are; none in a file that a killed process has left without a table."""
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+        return 0
+    return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -18,6 +18,7 @@ from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import METRICS, Setting, make_metric
 from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.progress import counter
@@ -67,6 +68,9 @@ class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions)
     html: Path | None = option(
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
     )
+    long: LongPolicy = option(
+        "a segment longer than the model's positions: stop, cut it off, or score windows", "error"
+    )
     model: str = option("model of Prism's metrics, as for `prism score`", DEFAULT_MODEL, metavar="M")
 
 
@@ -74,7 +78,7 @@ def run(options: CompareOptions) -> None:
     """Score all systems, compare them, and write the tables."""
     names = metric_names(options.metric)
     test = Significance(options.test, options.draws, options.seed)
-    inputs = open_inputs(options)
+    inputs = open_inputs(options, options.offline)
     systems = [name for name, _ in inputs.text.systems]
     baseline = _place(options.baseline, systems)
     if not names and not options.scores:
@@ -146,7 +150,7 @@ def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setti
         code,
         inputs.source_language,
         model,
-        PrismOptions(tokens=options.html is not None),
+        PrismOptions(long=options.long, tokens=options.html is not None),
         encoder=options.encoder,
         language_model=options.language_model,
     )

@@ -9,6 +9,7 @@ from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.explain import write_explanation
+from prism_mt.text.lines import check_unicode
 
 
 @dataclass
@@ -24,6 +25,8 @@ class ExplainOptions:
 
 def run(options: ExplainOptions) -> None:
     """Score the pair in both directions and show every piece."""
+    for name in ("reference", "hypothesis"):
+        check_unicode(getattr(options, name), f"the {name}")
     model = ModelInUse(options.model, options.offline)
     metric = make_metric("prism-ref", Setting(options.lang, None, model, PrismOptions(tokens=True)))
     [result] = metric.score([Segment(options.hypothesis, (options.reference,))])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from prism_mt.cli.compute import ScoringOptions
+from prism_mt.cli.inputs import warn_empty
 from prism_mt.cli.options import Command, option
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
@@ -55,6 +56,9 @@ def run(options: FilterOptions) -> None:
         raise PrismError(f"the threshold must be between 0 and 1, not {options.threshold:g}")
     text = _bitext(options.files)
     count = text.count()
+    for lines in (text.source, text.systems[0][1]):
+        if lines is not None:
+            warn_empty(lines)
     model = options.in_use(options.model)
     setting = Setting(options.lang, options.src_lang, model, PrismOptions(long=options.long))
     metric = make_metric("prism-dual", setting)

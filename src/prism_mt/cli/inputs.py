@@ -60,15 +60,15 @@ class Inputs:
     """Columns that say which document or domain a segment is of, by their names."""
 
 
-def open_inputs(options: InputOptions) -> Inputs:
-    """Open and count everything, before any model is loaded."""
+def open_inputs(options: InputOptions, offline: bool = False, alone: bool = False) -> Inputs:
+    """Open and count everything, before any model is loaded; `alone` are metrics that look at outputs only."""
     if options.input or options.fields:
         columns = _open_table(options)
         language_, source_language = options.lang, options.src_lang
     else:
-        columns, (language_, source_language) = _open_files(options)
+        columns, (language_, source_language) = _open_files(options, offline)
     text = _arrange(columns)
-    if not text.references and text.source is None:
+    if not alone and not text.references and text.source is None:
         raise PrismError("give references with --ref, the source with --src, or both")
     count = text.count()
     if language_ == "auto":
@@ -81,13 +81,15 @@ def open_inputs(options: InputOptions) -> Inputs:
     return Inputs(text, count, language_, source_language, groups)
 
 
-def _open_files(options: InputOptions) -> tuple[list[tuple[str, str, Lines]], tuple[str | None, str | None]]:
+def _open_files(
+    options: InputOptions, offline: bool
+) -> tuple[list[tuple[str, str, Lines]], tuple[str | None, str | None]]:
     """(role, name, lines) for every file; a test set also tells the languages."""
     columns = [("cand", *_system(spec)) for spec in options.cand or ["-"]]
     languages = (options.lang, options.src_lang)
     for role, spec in [*(("ref", spec) for spec in options.ref), *([("src", options.src)] if options.src else [])]:
         if is_testset(spec):
-            side = open_testset(spec, "ref" if role == "ref" else "src")
+            side = open_testset(spec, "ref" if role == "ref" else "src", offline)
             columns += [(role, role, lines) for lines in side.lines]
             languages = (languages[0] or side.language, languages[1] or side.source_language)
         else:
@@ -112,7 +114,7 @@ def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
     jsonl = options.input_format == "jsonl" or (
         options.input_format == "auto" and suffixes[-1:] in ([".jsonl"], [".ndjson"])
     )
-    fields = [_field(word) for word in options.fields or (_keys(path) if jsonl and path != "-" else ())]
+    fields = [_field(word) for word in options.fields or (_keys(path) if jsonl and Path(path).is_file() else ())]
     if not fields:
         raise PrismError("say what the columns of the table are, such as: --fields src ref cand")
     if jsonl:
@@ -131,7 +133,7 @@ def _keys(path: str) -> list[str]:
     first = next(iter(open_lines(path)), "")
     try:
         record = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict):
         raise PrismError(f"{path}, line 1 is not a JSON object")
@@ -160,6 +162,11 @@ def _arrange(columns: Sequence[tuple[str, str, Lines]]) -> ParallelText:
         (name if counts[name] == 1 else f"{name}#{index}" if lines.name == name else lines.name, lines)
         for index, (name, lines) in enumerate(systems, start=1)
     ]
+    repeated = Counter(name for name, _ in named)
+    named = [
+        (name if repeated[name] == 1 else f"{name}#{index}", lines)
+        for index, (name, lines) in enumerate(named, start=1)
+    ]
     references = tuple(lines for role, _, lines in columns if role == "ref")
     return ParallelText(tuple(named), references, sources[0] if sources else None)
 
@@ -169,11 +176,11 @@ def _warn(text: ParallelText, language_: str | None, check_language: bool) -> No
     expected = _known_language(language_) if check_language else None
     for name, lines in text.systems:
         check = LanguageCheck(expected) if expected else None
-        _warn_empty(lines, check)
+        warn_empty(lines, check)
         if check and (warning := check.warning(name)):
             _LOG.warning("%s; untranslated text scores too high", warning)
     for lines in (*text.references, *([text.source] if text.source else [])):
-        _warn_empty(lines, None)
+        warn_empty(lines)
 
 
 def _known_language(name: str | None) -> Language | None:
@@ -184,7 +191,8 @@ def _known_language(name: str | None) -> Language | None:
         return None
 
 
-def _warn_empty(lines: Lines, check: LanguageCheck | None) -> None:
+def warn_empty(lines: Lines, check: LanguageCheck | None = None) -> None:
+    """Say how many lines are empty."""
     empty = first = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():

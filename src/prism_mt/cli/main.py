@@ -1,7 +1,9 @@
 """The `prism` command: finds the module of a command, and turns mistakes into one sentence and exit code 2."""
 
 import argparse
+import contextlib
 import importlib
+import io
 import logging
 import os
 import sys
@@ -51,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="prism: %(levelname)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
     logging.addLevelName(logging.WARNING, "warning")
     try:
-        return _run(words)
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except PrismError as error:
         print(f"prism: error: {error}", file=sys.stderr)
         return 2
@@ -59,14 +63,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("prism: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone (`prism … | head`); keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has gone (`prism … | head`).
+        _drop_output()
         return 141
+    except OSError as error:
+        print(f"prism: error: {error}", file=sys.stderr)
+        _drop_output()
+        return 2
+
+
+def _drop_output() -> None:
+    """Keep Python from complaining at exit of what it cannot write."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def entry() -> None:
     """The console script."""
     keep_freed_memory()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character of ours
     sys.exit(main())
 
 

@@ -113,7 +113,7 @@ def run(options: ScoreOptions) -> None:
         raise PrismError(
             "options of paraphrases are for parbleu, parchrf++ and par:FOLDER: name one with --metric"
         )
-    inputs = open_inputs(options)
+    inputs = open_inputs(options, options.offline, bool(names) and not any(entry(name).needs for name in names))
     if inputs.groups:
         raise PrismError("scores by group are those of `prism compare`: skip that column with -")
     check_sides(names, inputs.text)

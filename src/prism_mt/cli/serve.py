@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from prism_mt.cli.compute import ComputeOptions
 from prism_mt.cli.options import Command, option
-from prism_mt.errors import MissingExtra
+from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.metrics.catalogue import ModelInUse
 from prism_mt.models.resolve import DEFAULT_MODEL
 
@@ -20,6 +20,8 @@ class ServeOptions(ComputeOptions):
 
 def run(options: ServeOptions) -> None:
     """Load the models and answer until interrupted."""
+    if not 0 < options.port < 65536:
+        raise PrismError(f"a port is a number from 1 to 65535, not {options.port}")
     try:
         import uvicorn
 

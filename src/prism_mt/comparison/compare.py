@@ -22,6 +22,9 @@ DRAWS: dict[Test, int] = {"bootstrap": 1000, "randomisation": 10_000}
 _TIE = 1e-6
 
 
+_MOST_DRAWS = 1_000_000
+
+
 @dataclass(frozen=True)
 class Significance:
     """How differences are tested; the seed is sacreBLEU's, so that its numbers come out."""
@@ -33,6 +36,10 @@ class Significance:
     def __post_init__(self) -> None:
         if self.draws is not None and self.draws < 40:
             raise PrismError(f"95 % intervals need at least 40 draws, not {self.draws}")
+        if self.draws is not None and self.draws > _MOST_DRAWS:
+            raise PrismError(f"at most {_MOST_DRAWS:,} draws fit into memory, not {self.draws:,}")
+        if self.seed < 0:
+            raise PrismError(f"a seed is 0 or more, not {self.seed}")
 
     @property
     def count(self) -> int:

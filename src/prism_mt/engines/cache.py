@@ -8,7 +8,6 @@ import hashlib
 import logging
 import os
 import sqlite3
-import time
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -23,6 +22,7 @@ from prism_mt.engines.factory import EngineOptions, open_engine
 from prism_mt.errors import PrismError
 from prism_mt.models.store import ModelDirectory
 from prism_mt.places import cache_folder
+from prism_mt.textstore import prepare
 
 DEFAULT_LIMIT = 4 << 30
 """Bytes; about ten million segments scored in both directions."""
@@ -50,9 +50,11 @@ def parse_size(text: str) -> int:
     power = "KMGT".find(digits[-1:]) + 1 if digits[-1:] else 0
     try:
         size = float(digits[:-1] if power else digits) * 1024**power
-        return max(0, int(size))
     except (ValueError, OverflowError):
-        raise PrismError(f"{text!r} is not a size: write a number of bytes such as 500M or 20G") from None
+        size = -1.0
+    if not 0 <= size < float("inf"):
+        raise PrismError(f"{text!r} is not a size: write a number of bytes such as 500M or 20G")
+    return int(size)
 
 
 class ScoreStore:
@@ -111,18 +113,8 @@ def connect(path: Path) -> sqlite3.Connection:
     """Open or make a cache file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=FULL")
-            database.execute(_TABLE)
-            return database
-        except sqlite3.OperationalError as error:
-            # Two processes that make the file at once: SQLite does not wait by itself here.
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+    prepare(database, "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE)
+    return database
 
 
 def shrink(database: sqlite3.Connection, limit: int, table: str = "scores") -> int:

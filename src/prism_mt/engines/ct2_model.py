@@ -43,6 +43,11 @@ def converted(model: ModelDirectory, quantization: str, temperature: float, rebu
             partial = Path(made) / "model"
             partial.mkdir()
             spec.save(str(partial))
+            for file in partial.iterdir():
+                with open(file, "rb") as handle:
+                    os.fsync(handle.fileno())  # so that no crash leaves a file of the right size and wrong content
+            if folder.is_dir() and not rebuild:
+                return folder  # another process was faster and may be reading it
             shutil.rmtree(folder, ignore_errors=True)
             os.replace(partial, folder)
     except OSError as error:

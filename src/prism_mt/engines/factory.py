@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from prism_mt.config import check_choices
 from prism_mt.engines.base import Engine
 from prism_mt.errors import MissingExtra, PrismError
 from prism_mt.models.store import ModelDirectory
@@ -13,7 +14,10 @@ Quantization = Literal["float32", "int8", "int8_float32", "float16", "int8_float
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """How a model is run. None of it changes a score by more than rounding, except quantisation and temperature."""
+    """How a model is run. None of it changes a score by more than rounding, except quantisation and temperature.
+
+    Scores in 8 bits also depend a little on what else is in their batch.
+    """
 
     engine: EngineName = "ct2"
     quantization: Quantization = "float32"
@@ -28,8 +32,9 @@ class EngineOptions:
     """Address of a Ray cluster that computes; `threads` are then those of one of its actors."""
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise PrismError(f"the temperature must be above 0, not {self.temperature:g}")
+        check_choices(self)
+        if not 1e-3 <= self.temperature <= 1e3:
+            raise PrismError(f"the temperature must be between 0.001 and 1000, not {self.temperature:g}")
         if self.engine == "torch" and self.quantization != "float32":
             raise PrismError(f"the torch engine computes in float32, not in {self.quantization}: use --engine ct2")
         if self.budget is not None and self.budget < 1:

@@ -94,7 +94,7 @@ class PairEncoder:
             text, length, limit = too_long[0]
             raise PrismError(
                 f"{text.where} has {length:,} pieces, and the model takes at most {limit:,}: "
-                "shorten it, or choose --long truncate or --long window"
+                "shorten it, or have it cut off (long: truncate) or scored in windows (long: window)"
             )
         self.cut.update(text.where for text, _, _ in too_long)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from prism_mt.config import check_choices
 from prism_mt.engines.base import Engine, Pair, TokenScores
 from prism_mt.engines.batching import WINDOW, score_pairs
 from prism_mt.errors import PrismError
@@ -36,6 +37,7 @@ class PrismOptions:
     tokens: bool = False
 
     def __post_init__(self) -> None:
+        check_choices(self)
         if not 0.0 <= self.forward_weight <= 1.0:
             raise PrismError(
                 f"the weight of the forward direction must be between 0 and 1, not {self.forward_weight}"

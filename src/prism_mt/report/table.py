@@ -122,9 +122,21 @@ def to_tsv(table: Table) -> str:
     return "\n".join([*caption, header, *("\t".join(map(plain, row)) for row in table.rows)]) + "\n"
 
 
+def unique(titles: Sequence[str]) -> list[str]:
+    """Titles as keys: what comes again gets a number."""
+    found: list[str] = []
+    for title in titles:
+        key, number = title, 1
+        while key in found:
+            number += 1
+            key = f"{title} ({number})"
+        found.append(key)
+    return found
+
+
 def as_dict(table: Table) -> dict[str, object]:
     """The table as JSON values: rows are objects with the columns' titles as keys."""
-    titles = [column.title for column in table.columns]
+    titles = unique([column.title for column in table.columns])
     return {
         "caption": table.caption,
         "columns": titles,

@@ -14,7 +14,7 @@ def write_wmt(results: Sequence[SystemScores], text: ParallelText, folder: Path)
     references = "+".join(Path(lines.name).name for lines in text.references)
     for metric in dict.fromkeys(result.metric for result in results):
         chosen = [result for result in results if result.metric == metric]
-        against = "src" if metric == "prism-src" else references
+        against = "src" if metric.endswith(("-src", "-dual")) or not references else references
         name = re.sub(r"[^\w.+-]", "_", f"{metric}-{against}")
         with write_atomically(folder / f"{name}.seg.score") as handle:
             for result in chosen:

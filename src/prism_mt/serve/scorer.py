@@ -14,6 +14,8 @@ from prism_mt.metrics.prism import PrismOptions
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
+_STEP = 8
+"""The same for metrics without a model, which score one after the other and can be slow with each."""
 
 _THREADS = 2
 """While the model works for one thread, the other prepares what comes next, so that the model never waits."""
@@ -135,10 +137,11 @@ class Scorer:
         metric = self._metric(jobs[0].wish, metrics)
         segments = list(chain.from_iterable(job.segments for job in jobs))
         scores: list[SegmentScore] = []
-        for start in range(0, len(segments), _TOGETHER):
+        step = _TOGETHER if jobs[0].wish.metric.startswith("prism") else _STEP
+        for start in range(0, len(segments), step):
             if all(job.abandoned for job in jobs):
                 raise CancelledError
-            scores += metric.score(segments[start : start + _TOGETHER])
+            scores += metric.score(segments[start : start + step])
         for job in jobs:
             own, scores = scores[: len(job.segments)], scores[len(job.segments) :]
             job.answer.set_result(Answer(metric, own))

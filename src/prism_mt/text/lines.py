@@ -55,6 +55,8 @@ def open_lines(spec: str | Path, name: str | None = None) -> Lines:
 
 def lines_of(texts: Sequence[str], name: str) -> Lines:
     """Texts that are in memory already, each one segment whatever is in it."""
+    if isinstance(texts, str):
+        raise PrismError(f"{name}: expected a list of texts, not a single text")
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
             raise PrismError(f"{name}, segment {number}: expected a text, not {type(text).__name__}")
@@ -76,7 +78,8 @@ def open_fields(spec: str | Path, fields: Sequence[str]) -> list[tuple[str, Line
             if len(row) != len(header):
                 wanted = f"{len(header)} for {' '.join(header)}"
                 raise PrismError(f"{stream.name}, line {number}: {_columns(len(row))}, expected {wanted}")
-            if number == 1 and row == header:
+            named = [(cell, name) for cell, name in zip(row, header, strict=True) if name != SKIP]
+            if number == 1 and all(cell.strip().casefold() == name.casefold() for cell, name in named):
                 raise PrismError(f"{stream.name}, line 1 repeats the names of the fields: take that line out")
             yield row
 

@@ -22,10 +22,12 @@ def is_testset(spec: str | Path) -> bool:
     return str(spec).startswith(PREFIX)
 
 
-def open_testset(spec: str, side: Literal["src", "ref"]) -> Side:
+def open_testset(spec: str, side: Literal["src", "ref"], offline: bool = False) -> Side:
     """The source, or all references, of `sacrebleu:SET:PAIR`; downloaded by sacreBLEU when first used."""
     name, pair = _parse(spec)
     dataset = _dataset(name, pair)
+    if offline and not _folder(name).exists():
+        raise PrismError(f"{spec} is not on this machine, and --offline forbids to get it")
     try:
         files = dataset.get_reference_files(pair) if side == "ref" else [dataset.get_source_file(pair)]
     # sacreBLEU raises plain exceptions, whatever its network and archive libraries raise, and ends the process

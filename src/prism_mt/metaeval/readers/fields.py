@@ -19,16 +19,24 @@ def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a file."""
+    """The first line of a file that is no remark."""
     for _, line in numbered_lines(path):
-        return line
+        if not _is_remark(line):
+            return line
     raise PrismError(f"{path} is empty")
+
+
+def _is_remark(line: str) -> bool:
+    """Such as the signature above scores that we wrote ourselves."""
+    return line.startswith("# ") and "\t" not in line
 
 
 def records(path: Path, separator: str | None = "\t") -> Iterator[tuple[str, dict[str, str]]]:
     """Rows of a table with a header line, by lower-cased column names, each with its place."""
     header: list[str] = []
     for where, line in numbered_lines(path):
+        if not header and _is_remark(line):
+            continue
         row = line.split(separator)
         if not header:
             header = [name.strip().lower() for name in row]

@@ -87,11 +87,13 @@ def _read_submission(path: Path) -> list[MetricScores]:
 
 
 def _read_json(path: Path, pair: str) -> list[MetricScores]:
-    """{"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
+    """Ours, or {"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
     try:
         document = json.loads("\n".join(open_lines(path)))
     except (ValueError, RecursionError) as error:
         raise PrismError(f"{path}: not a JSON object with metric scores ({error})") from error
+    if isinstance(document, dict) and isinstance(document.get("results"), list):
+        document = _ours(document["results"], path)
     segments, systems = (_by_system(document, key, path) for key in ("seg", "sys"))
     found = []
     for metric in dict.fromkeys([*segments, *systems]):
@@ -104,6 +106,20 @@ def _read_json(path: Path, pair: str) -> list[MetricScores]:
         for system, value in systems.get(metric, {}).items():
             collector.system_score(system, number(value, f"{path}, {metric}, {system}"))
         found.append(collector.metric(metric))
+    return found
+
+
+def _ours(results: list[Any], path: Path) -> dict[str, Any]:
+    """What `prism score --format json` writes, by metric and system."""
+    found: dict[str, Any] = {"seg": {}, "sys": {}}
+    for result in results:
+        if not isinstance(result, dict) or not {"metric", "system", "score"} <= result.keys():
+            raise PrismError(f"{path}: every one of the results needs metric, system and score")
+        metric, system = str(result["metric"]), str(result["system"])
+        found["sys"].setdefault(metric, {})[system] = result["score"]
+        if isinstance(result.get("segments"), list):
+            scores = [one.get("score") if isinstance(one, dict) else one for one in result["segments"]]
+            found["seg"].setdefault(metric, {})[system] = scores
     return found
 
 
