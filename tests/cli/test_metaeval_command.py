@@ -211,3 +211,89 @@ def test_metrics_over_vectors(judgments: Path, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "bert" / "README.md").write_text("---\nlanguage: de\n---\n", encoding="utf-8")
     assert main(["metaeval", str(judgments), *map(str, words)]) == 2
     assert "does not know en; it knows de" in capsys.readouterr().err
+
+
+def two_testsets(judgments: Path) -> Path:
+    rows = [json.loads(line) for line in judgments.read_text(encoding="utf-8").splitlines()]
+    both = judgments.with_name("both_xx-en.jsonl")
+    lines = [json.dumps({**row, "testset": name}) for name in ("news", "ted") for row in rows]
+    both.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return both
+
+
+def test_test_sets_of_one_pair_are_told_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, judgments: Path, noise: Path
+) -> None:
+    both = two_testsets(judgments)
+    words = (both, "-m", "chrf", "--draws", 20)
+    overview = json.loads(run(capsys, *words, "--format", "json"))[-1]
+    assert overview["columns"][1:3] == ["news xx-en", "ted xx-en"]
+    run(capsys, *words, "--plot", tmp_path / "p.png")
+    assert len(list(tmp_path.glob("p-*-bars.png"))) == 2
+    assert main(["metaeval", str(both), "-s", str(noise)]) == 2
+    assert "judge one at a time" in capsys.readouterr().err
+
+
+def test_the_reference_is_not_judged_against_itself(
+    capsys: pytest.CaptureFixture[str], judgments: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = (judgments, "-m", "chrf", "--draws", 20, "--format", "json", "--reference", "ref-A")
+    with_humans, without = (json.loads(run(capsys, *words, *more))[0] for more in (["--humans"], []))
+    assert with_humans["rows"][0]["tau-b"] == without["rows"][0]["tau-b"]
+    assert "ref-A is the reference and not judged against itself" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--draws", "0"], "draws must be at least 1"),
+        (["--seed", "-1"], "the seed at least 0"),
+        (["--alpha", "nan"], "alpha between 0 and 1"),
+        (["--top", "0"], "at least 2 systems"),
+        (["--lower-is-better", "nois"], "no metric nois"),
+    ],
+)
+def test_values_that_make_no_sense(
+    capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path, words: list[str], message: str
+) -> None:
+    assert main(["metaeval", str(judgments), "-s", str(noise), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_intervals_that_are_not_defined_decide_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path, scores = tmp_path / "two_xx-en.jsonl", tmp_path / "scores.tsv"
+    lines = [json.dumps({"sid": i, "scores": {"A": 0.0, "B": -float(i == 1)}}) for i in range(1, 5)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = [
+        f"{metric}\txx-en\t{system}\t{i}\t{factor * (system == 'A') + i}"
+        for metric, factor in (("M1", 1), ("M2", 2))
+        for system in "AB"
+        for i in range(1, 5)
+    ]
+    scores.write_text("\n".join(["metric\tlp\tsystem\tsegment\tscore", *rows]) + "\n", encoding="utf-8")
+    words = (
+        path,
+        "-s",
+        scores,
+        "--statistic",
+        "accuracy",
+        "--test",
+        "intervals",
+        "--draws",
+        50,
+        "--format",
+        "json",
+    )
+    [table] = json.loads(run(capsys, *words))
+    assert [row["rank"] for row in table["rows"]] == [1, 1]
+
+
+def test_a_folder_says_its_pair_itself(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, judgments: Path
+) -> None:
+    folder = tmp_path / "zz-en"
+    folder.mkdir()
+    lines = [f"{system}\t{RNG.random()}" for system in "ABCDE" for _ in range(30)]
+    (folder / "M-refA.seg.score").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["metaeval", str(judgments), "--pairs", "xx-en", "-s", str(folder / "M-refA.seg.score")]) == 2
+    assert "has no metric scores of xx-en" in capsys.readouterr().err

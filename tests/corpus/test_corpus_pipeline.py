@@ -256,6 +256,17 @@ def test_unfinished_work_of_another_configuration_is_not_touched(corpus: Path) -
     assert main([*arguments, "--restart"]) == 0
 
 
+def test_work_that_was_half_removed_is_not_used(corpus: Path) -> None:
+    with pytest.raises(Interrupted):
+        run(corpus, corpus / "out", StopsAfter(3))
+    (corpus / "out" / "work" / "plan.json").unlink()
+    (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
+    for output in ("out", "whole"):
+        arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
+        assert main([*arguments, "--output", str(corpus / output)]) == 0
+    assert same_files(corpus / "whole", corpus / "out")
+
+
 def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> str:
     (corpus / "config.toml").write_text(config, "utf-8")
     arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
@@ -278,7 +289,7 @@ def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> st
         ('path = "multi.jsonl"', 'path = "multi.jsonl"\npairs = ["en-nl"]', "name nl, which is no language"),
         ("max_repeat = 2.0", "max_repeat = 2.0\nlanguages = { zh = 2 }", "the language zh of a step"),
         ("max_repeat = 2.0", "max_repeat = 0.0", "must be above 0"),
-        ("max_repeat = 2.0", "shares = { film = 1 }", "differ: film"),
+        ("max_repeat = 2.0", "shares = { film = 1 }", "the group film of a step"),
         ('kind = "normalise"', 'kind = "margin"\nthresholds = { film = 1.1 }', "the group film of a step"),
         ('kind = "normalise"', 'kind = "margin"\nencoder = "laser"', "laser needs the folder"),
         ("size = 380", "size = 38000", "could not be trained with 38000 pieces"),

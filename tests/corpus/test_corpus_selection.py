@@ -189,6 +189,17 @@ def test_random_cap_of_one_group_leaves_the_others(context: Context, tmp_path: P
     assert [sum(row.source == source for row in kept) for source in (0, 1)] == [20, 50]
 
 
+def test_a_cap_may_name_a_pair_either_way(context: Context, tmp_path: Path) -> None:
+    rows = numbered(0, "de-en", 100)
+    for pair in ("de-en", "en-de"):
+        step = Cap(Cap.Config(pair=20, pairs=[pair]), context)
+        step.check()
+        step.prepare(Rows(rows, tmp_path / pair))
+        assert len(decide(step, rows, 30)) == 20
+    with pytest.raises(PrismError, match="xx"):
+        Cap(Cap.Config(pair=20, pairs=["xx-de"]), context).check()
+
+
 def test_cap_by_margin_keeps_the_best(context: Context, tmp_path: Path) -> None:
     rows = numbered(0, "de-en", 10)
     rows += [Row(1, 99, "de", "en", "x", "y", 0.7), Row(0, 0, "de", "zh", "x", "y")]

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -226,3 +227,49 @@ def test_minilm_knows_what_words_mean() -> None:
         for vectors in encoder.encode(["the bank of the river", "a bank account", "the shore of the stream"])
     )
     assert river @ shore > river @ money
+
+
+def test_padding_of_a_tokenizer_does_not_matter(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    make_bert(tmp_path / "bert")
+    settings = tmp_path / "bert" / "tokenizer_config.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "padding_side": "left"}), encoding="utf-8")
+    encoder = open_piece_encoder(str(tmp_path / "bert"), "en", no_model)
+    [alone] = encoder.encode(TEXTS[1:2])
+    assert encoder.encode(TEXTS)[1] == pytest.approx(alone, abs=1e-5)
+
+
+def test_incomplete_and_damaged_weights(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    from safetensors.numpy import load_file, save_file
+
+    make_bert(tmp_path / "bert")
+    path = tmp_path / "bert" / "model.safetensors"
+    weights = {name: array for name, array in load_file(path).items() if "layer.1.attention.self.key" not in name}
+    save_file(weights, path, metadata={"format": "pt"})
+    with pytest.raises(PrismError, match="incomplete: there is no encoder.layer.1.attention.self.key"):
+        open_piece_encoder(str(tmp_path / "bert"), "en", no_model)
+    path.write_bytes(b"no weights")
+    with pytest.raises(PrismError, match="not a usable Hugging Face encoder"):
+        open_piece_encoder(str(tmp_path / "bert"), "en", no_model)
+
+
+def test_models_that_do_not_say_that_they_are_encoders(tmp_path: Path) -> None:
+    library: Any = pytest.importorskip("transformers", reason="needs the extra hf")
+    sizes = {
+        "vocab_size": 13,
+        "n_layers": 2,
+        "n_heads": 2,
+        "dim": 8,
+        "hidden_dim": 16,
+        "max_position_embeddings": 32,
+    }
+    make_bert(tmp_path / "distilbert")
+    library.DistilBertModel(library.DistilBertConfig(**sizes)).save_pretrained(tmp_path / "distilbert")
+    assert open_piece_encoder(str(tmp_path / "distilbert"), "en", no_model).layers == 3
+    make_bert(tmp_path / "gpt2")
+    library.GPT2Model(library.GPT2Config(vocab_size=13, n_embd=8, n_layer=1, n_head=2)).save_pretrained(
+        tmp_path / "gpt2"
+    )
+    with pytest.raises(PrismError, match="gpt2 model, not an encoder"):
+        open_piece_encoder(str(tmp_path / "gpt2"), "en", no_model)

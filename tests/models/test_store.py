@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from pathlib import Path
 
@@ -131,3 +132,11 @@ def test_weights_of_the_wrong_shape(model: Model) -> None:
         PrismError, match="missing decoder.final_norm.bias; unexpected extra; encoder.final_norm.bias"
     ):
         Model(model.spec, weights, model.source, model.target)
+
+
+def test_weights_that_are_no_numbers(model: Model, tmp_path: Path) -> None:
+    name, array = next(iter(model.weights.items()))
+    for value, dtype in ((np.nan, "float32"), (1e5, "float16")):
+        weights = {**model.weights, name: np.full_like(array, value)}
+        with pytest.raises(PrismError, match=f"{name} is not a number, or too large for {dtype}"):
+            write_model(dataclasses.replace(model, weights=weights), tmp_path / "bad", dtype)  # type: ignore[arg-type]

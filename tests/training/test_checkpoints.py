@@ -48,6 +48,15 @@ def test_weights_without_state_are_no_checkpoint(tmp_path: Path) -> None:
     assert loaded[1]["step"] == 10
 
 
+def test_weights_that_were_never_finished_are_not_exported(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path, 1, 10)
+    for step in (10, 20):
+        folder.save(step, {}, {"identity": {}})
+    (tmp_path / "step-00000020.state.pt").unlink()
+    assert folder.resume({}) is not None
+    assert folder.averaged()[1] == [10]
+
+
 def test_mistakes(tmp_path: Path) -> None:
     folder = CheckpointFolder(tmp_path, 1, 10)
     with pytest.raises(PrismError, match="no checkpoint yet"):

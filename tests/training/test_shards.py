@@ -1,8 +1,10 @@
+import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made import SENTENCES
 
 from prism_mt.errors import PrismError
 from prism_mt.training.shards import ShardDataset, ShardWriter, read_meta, read_vocabulary
@@ -82,6 +84,22 @@ def test_bad_rows(
 def test_a_language_without_a_tag(tmp_path: Path, sentencepiece: bytes) -> None:
     with pytest.raises(PrismError, match="no tag <xx> for fr, it"):
         ShardWriter(tmp_path, sentencepiece, ["de", "fr", "it"])
+
+
+def test_other_special_ids(tmp_path: Path) -> None:
+    import sentencepiece
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES),
+        model_writer=model,
+        vocab_size=300,
+        hard_vocab_limit=False,
+        control_symbols=["<de>", "<en>"],
+        minloglevel=2,
+    )
+    with pytest.raises(PrismError, match="must have the ids 1, 2 and 3, not -1, 2, 0"):
+        ShardWriter(tmp_path, model.getvalue(), ["de", "en"])
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ decoder_layers = 1
 decoder_heads = 2
 decoder_feed_forward = 32
 encoder_layers = 1
+encoder_feed_forward = 32
 [limits]
 steps = 5
 """
@@ -53,6 +54,11 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
     [
         (BASE + "[batches]\ntoken = 5", "toy.toml: batches: unknown key token; known: tokens, accumulate"),
         ("nam = 'x'\n" + BASE, "unknown key nam"),
+        (BASE.replace("encoder_feed_forward = 32\n[", "["), "encoder_feed_forward must be above 0"),
+        (BASE.replace("decoder_layers = 1", "decoder_layers = 0"), "the decoder's sizes must be above 0"),
+        (BASE.replace("steps = 5", "steps = -5"), "limits, seed and threads must not be negative"),
+        (BASE + "[optimiser]\nbeta1 = 1.5", "beta1 and beta2 must be"),
+        (BASE + "[optimiser]\nlearning_rate = -1.0", "must not be negative"),
         (BASE.replace("width = 16", ""), "architecture: missing key width"),
         (BASE.replace("width = 16", 'width = "x"'), "architecture: width must be of type int"),
         (BASE.replace("encoder_layers = 1", "", 1).replace("decoder_layers", "x"), "unknown key x"),

@@ -2,6 +2,7 @@ import csv
 import dataclasses
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import torch
 from prism_mt.errors import PrismError
 from prism_mt.models.network import Transformer
 from prism_mt.training.config import Batches, Limits, TrainConfig
-from prism_mt.training.distributed import World
+from prism_mt.training.distributed import World, join_world
+from prism_mt.training.export import export_model
 from prism_mt.training.trainer import Trainer
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -175,6 +177,7 @@ def test_mixed_precision_trains(toy_config: TrainConfig) -> None:
     ("change", "message"),
     [
         ({"seed": 2}, "another seed"),
+        ({"precision": "bfloat16"}, "another precision"),
         ({"batches": Batches(tokens=300, max_length=10)}, "another examples"),
     ],
 )
@@ -200,3 +203,29 @@ def test_a_gradient_that_is_no_number_ends_the_run(toy_config: TrainConfig) -> N
     with pytest.raises(PrismError, match="gradient of step 1 is not a number"):
         trainer.run()
     assert not trainer.checkpoints.steps()
+
+
+def test_another_vocabulary_is_another_run(toy_config: TrainConfig, tmp_path: Path) -> None:
+    run(toy_config, limits=Limits(steps=1))
+    other = tmp_path / "other"
+    shutil.copytree(toy_config.data, other)
+    with open(other / "spm.model", "ab") as handle:
+        handle.write(b"\x0a\x00")
+    with pytest.raises(PrismError, match="another data"):
+        export_model(dataclasses.replace(toy_config, data=other))
+
+
+def test_changed_settings_of_the_optimiser_count(toy_config: TrainConfig) -> None:
+    run(toy_config, limits=Limits(steps=1))
+    changed = dataclasses.replace(toy_config.optimiser, weight_decay=0.5, beta2=0.5)
+    resumed = Trainer(dataclasses.replace(toy_config, optimiser=changed), ALONE)
+    assert resumed.progress.step == 1
+    groups = resumed.optimiser.param_groups
+    assert [group["weight_decay"] for group in groups] == [0.5, 0.0]
+    assert all(group["betas"] == (0.9, 0.5) for group in groups)
+
+
+def test_a_machine_without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(PrismError, match="there is no GPU"):
+        join_world("cuda")

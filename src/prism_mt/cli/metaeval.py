@@ -15,6 +15,7 @@ from prism_mt.cli.metaeval_data import (
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.metaeval_references import REFERENCES
 from prism_mt.cli.options import Command, Group, option
+from prism_mt.errors import PrismError
 from prism_mt.metaeval.correlation import Averaging, pairwise_agreement
 from prism_mt.metaeval.darr import TieRule
 from prism_mt.metaeval.evaluate import Evaluation, evaluate
@@ -22,7 +23,7 @@ from prism_mt.metaeval.levels import Resampling
 from prism_mt.metaeval.outliers import top_systems, without_outliers
 from prism_mt.metaeval.task import PRESETS, Level, StatisticName, Task, Test
 from prism_mt.report.metaeval import evaluation_table, overview_table
-from prism_mt.report.table import Column, Table, number
+from prism_mt.report.table import Column, Table, number, titles
 
 
 @dataclass(kw_only=True)
@@ -92,7 +93,9 @@ def _selected(item: Judged, options: MetaevalOptions) -> Judged:
     judgments = item.judgments
     if options.drop_outliers:
         judgments = without_outliers(judgments)
-    if options.top:
+    if options.top is not None:
+        if options.top < 2:
+            raise PrismError(f"--top must leave at least 2 systems, not {options.top}")
         judgments = top_systems(judgments, options.top)
     return Judged(judgments, item.metrics)
 
@@ -115,16 +118,16 @@ def _pooled_accuracy(judged: list[Judged]) -> Table:
 def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> None:
     from prism_mt.report.plots import Scatter, numbered, plot_bars, plot_systems
 
-    for evaluation, item in zip(evaluations, judged, strict=True):
-        judgments = item.judgments
-        plot_bars(evaluation, numbered(path, evaluation.pair, "bars"))
+    for evaluation, title, item in zip(evaluations, titles(evaluations), judged, strict=True):
+        judgments, title = item.judgments, title.replace(" ", "-").replace("/", "-")
+        plot_bars(evaluation, numbered(path, title, "bars"))
         human = judgments.system_means()
         scatters = [
             Scatter(metric.metric, judgments.systems, human, metric.align_systems(judgments))
             for metric in item.metrics
         ]
         if scatters and (human == human).any():
-            plot_systems(scatters, evaluation.place, numbered(path, evaluation.pair, "systems"))
+            plot_systems(scatters, evaluation.place, numbered(path, title, "systems"))
 
 
 _EPILOG = """examples:

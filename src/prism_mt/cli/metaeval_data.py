@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from prism_mt.metaeval.readers import Request, read_judgments
 from prism_mt.metaeval.readers.fields import first_line
 from prism_mt.metaeval.readers.scores import read_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
-from prism_mt.metaeval.sweep import find_metric
+from prism_mt.metaeval.sweep import find_metric, is_called
 from prism_mt.metaeval.task import PRESETS, Task, preset
 from prism_mt.metrics.catalogue import ModelInUse, Setting
 from prism_mt.metrics.pairs import LongPolicy
@@ -87,11 +88,23 @@ def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, 
     found = []
     for path in paths:
         for judgments in read_judgments(path, Request(pair, options.pairs, _human_score(path, options, task))):
+            if not options.humans:
+                judgments = judgments.without_humans()
             if options.texts:
                 judgments = add_texts(judgments, _matching(sources, judgments, options.texts))
-            found.append(judgments if options.humans else judgments.without_humans())
+            found.append(judgments)
     read = [metric for path in scores for metric in read_scores(path, pair, options.pairs)]
-    read = [_turned(metric) if metric.metric in options.lower_is_better else metric for metric in read]
+    for name in options.lower_is_better:
+        if not any(is_called(metric, name) for metric in read):
+            raise PrismError(f"--scores has no metric {name} that could count errors")
+    turned = options.lower_is_better
+    read = [_turned(metric) if any(is_called(metric, name) for name in turned) else metric for metric in read]
+    several = {pair for pair, count in Counter(judgments.pair for judgments in found).items() if count > 1}
+    if doubtful := several & {metric.pair for metric in read}:
+        raise PrismError(
+            f"there are several test sets of {', '.join(sorted(doubtful))}, and --scores do not say of which they are: "
+            "judge one at a time"
+        )
     return [Judged(judgments, _metrics_of(judgments, read, options, task)) for judgments in found]
 
 
@@ -144,6 +157,11 @@ def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) ->
     found = [source for source in sources if source.pair == judgments.pair]
     if not found:
         raise PrismError(f"{path} has no texts of {judgments.pair}")
+    found = [source for source in found if source.testset == judgments.testset] or found
+    if len(found) > 1:
+        raise PrismError(
+            f"{path} has texts of several test sets of {judgments.pair}, none called {judgments.testset}"
+        )
     return found[0]
 
 

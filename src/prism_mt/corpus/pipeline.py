@@ -94,7 +94,7 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
     report.write_tsv(preparation.output / "report.tsv")
     rejects = (reject for chunk in finished[0].store.chunks() for reject in chunk.rejects)
     report.write_rejects(preparation.output / "rejects.tsv", rejects)
-    remove_directory(preparation.work)
+    _discard(preparation)
     return report
 
 
@@ -162,16 +162,28 @@ def _vocabulary(preparation: Preparation, corpus: Finished) -> Path:
     return path
 
 
+def _discard(preparation: Preparation) -> None:
+    """Remove the work, under another name first: half of it must never be taken for all of it."""
+    discarded = preparation.work.with_name("work.discarded")
+    if discarded.exists():  # by a run that was killed at it
+        remove_directory(discarded)
+    if preparation.work.exists():
+        preparation.work.rename(discarded)
+        remove_directory(discarded)
+
+
 def _claim(preparation: Preparation, restart: bool) -> None:
     """Make sure that unfinished work in the output directory is of the same configuration."""
     plan_file = preparation.work / "plan.json"
     for leftover in preparation.output.glob("*.partial"):
         leftover.unlink()
     files = [path for source in preparation.sources for path in source.files] + list(preparation.heldout)
+    if preparation.config.vocabulary.model:
+        files += find_files(preparation.config.vocabulary.model, preparation.root)[:1]
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     mine = json.dumps({"config": dataclasses.asdict(preparation.config), "files": stats}, indent=1)
-    if plan_file.exists() and restart:
-        remove_directory(preparation.work)
+    if restart or not plan_file.exists():
+        _discard(preparation)
     if plan_file.exists():
         if plan_file.read_text("utf-8") != mine:
             raise PrismError(

@@ -20,17 +20,22 @@ def read_units(path: Path) -> Iterator[list[tuple[str, str]]]:
             parser.feed(line)
             for event, element in parser.read_events():
                 root = element if root is None else root
-                if event == "end" and element.tag == "tu":
-                    yield [_side(variant) for variant in element.iter("tuv")]
+                if event == "end" and _local(element) == "tu":
+                    yield [_side(variant) for variant in element.iter() if _local(variant) == "tuv"]
                     # The parser keeps what it has read: without this a large memory would be held whole.
                     root.clear()
         parser.close()
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, ValueError, LookupError) as error:  # the latter two: an unknown encoding
         raise PrismError(f"{path} is not valid TMX: {error}") from error
+
+
+def _local(element: ElementTree.Element) -> str:
+    """A tag without its namespace."""
+    return str(element.tag).rpartition("}")[2]
 
 
 def _side(variant: ElementTree.Element) -> tuple[str, str]:
     language = variant.get(_XML_LANG) or variant.get("lang") or ""
-    segment = variant.find("seg")
+    segment = next((child for child in variant if _local(child) == "seg"), None)
     text = "" if segment is None else "".join(segment.itertext())
     return language, text

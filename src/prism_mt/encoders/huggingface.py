@@ -1,6 +1,7 @@
 """Encoders in the folder layout of Hugging Face: BERT and its kin, XLM-R, MiniLM."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,11 @@ from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length
 from prism_mt.errors import MissingExtra, PrismError
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
+_TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_UNUSED = re.compile(r"pooler|position_ids")
+"""Weights that no vector depends on."""
+_FROM_PADDING = re.compile("roberta|camembert|mpnet|longformer")
 
 
 class HuggingFaceEncoder:
@@ -28,17 +33,25 @@ class HuggingFaceEncoder:
         library.utils.logging.disable_progress_bar()
         try:
             self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-            self._model: Any = library.AutoModel.from_pretrained(str(folder), local_files_only=True).eval()
-        except (OSError, KeyError, ValueError) as error:
-            reason = str(error).splitlines()[0]
+            self._model: Any
+            self._model, loading = library.AutoModel.from_pretrained(
+                str(folder), local_files_only=True, output_loading_info=True
+            )
+        except Exception as error:
+            # Damaged files show as whatever transformers, safetensors or torch meet first.
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise PrismError(f"{folder} is not a usable Hugging Face encoder: {reason}") from error
         settings = self._model.config
-        if settings.is_encoder_decoder or settings.is_decoder:
+        if _is_decoder(settings):
             raise PrismError(f"{folder} is a {settings.model_type} model, not an encoder")
+        if missing := sorted(name for name in loading["missing_keys"] if not _UNUSED.search(name)):
+            raise PrismError(f"the weights of {folder} are incomplete: there is no {missing[0]}")
+        self._model.eval()
+        self._tokenizer.padding_side = "right"  # pieces are found by their places from the left
         self.layers = settings.num_hidden_layers + 1
         self.width = settings.hidden_size
         # RoBERTa and its kin count positions from the padding's id on.
-        reserved = settings.pad_token_id + 1 if "roberta" in settings.model_type else 0
+        reserved = settings.pad_token_id + 1 if _FROM_PADDING.search(settings.model_type) else 0
         self._limit = settings.max_position_embeddings - reserved
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
@@ -67,6 +80,15 @@ class HuggingFaceEncoder:
         return torch.stack(output.hidden_states, dim=1).float().numpy()
 
 
+def _is_decoder(settings: Any) -> bool:
+    """Whether a model writes text instead of only reading it; many configurations do not say so themselves."""
+    from transformers.models.auto import modeling_auto
+
+    writes = settings.model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    reads = settings.model_type in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return settings.is_encoder_decoder or getattr(settings, "is_decoder", False) or (writes and not reads)
+
+
 def _digest(folder: Path) -> str:
     """Hash of configuration, tokenizer and weights, which must all be there."""
     groups = {
@@ -79,6 +101,9 @@ def _digest(folder: Path) -> str:
         present = [folder / name for name in names if (folder / name).is_file()]
         if not present:
             raise PrismError(f"{folder} is not an encoder: it has no {what}")
+        if names is _TOKENIZERS and not (folder / "tokenizer.json").is_file():
+            # All that tokenizer.json has is in several files without it.
+            present += [folder / name for name in _TOKENIZER_SETTINGS if (folder / name).is_file()]
         for path in present:
             digest.update(path.name.encode() + b"\0")
             with open(path, "rb") as handle:

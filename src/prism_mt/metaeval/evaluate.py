@@ -67,7 +67,7 @@ def evaluate(
             _LOG.warning("%s, %s: %d judged items without a score are left out", judgments.pair, name, count)
     values = {name: bench.value(name) for name in bench.names}
     ordered = sorted(values, key=lambda name: (math.isnan(values[name]), -values[name]))
-    comparisons = _Comparisons(bench, resampling.alpha)
+    comparisons = _Comparisons(bench, values, resampling.alpha)
     ranks = rank_clusters(ordered, comparisons.is_better)
     shown = intervals or task.test in ("intervals", "paired-bootstrap")
     results = tuple(
@@ -88,8 +88,8 @@ def evaluate(
 class _Comparisons:
     """Tests between two metrics, each made once."""
 
-    def __init__(self, bench: Bench, alpha: float) -> None:
-        self._bench, self._alpha = bench, alpha
+    def __init__(self, bench: Bench, values: Mapping[str, float], alpha: float) -> None:
+        self._bench, self._values, self._alpha = bench, values, alpha
         self._known: dict[tuple[str, str], float] = {}
 
     def p_value(self, better: str, worse: str) -> float:
@@ -98,4 +98,7 @@ class _Comparisons:
         return self._known[better, worse]
 
     def is_better(self, better: str, worse: str) -> bool:
+        # A metric without a result ranks below all that have one.
+        if math.isnan(self._values[worse]):
+            return not math.isnan(self._values[better])
         return self.p_value(better, worse) < self._alpha

@@ -36,6 +36,10 @@ class Resampling:
     seed: int = 1
     alpha: float = 0.05
 
+    def __post_init__(self) -> None:
+        if self.draws < 1 or self.seed < 0 or not 0 < self.alpha < 1:
+            raise PrismError("draws must be at least 1, the seed at least 0, and alpha between 0 and 1")
+
     def generator(self) -> np.random.Generator:
         """A fresh generator, so that no result depends on what was computed before."""
         return np.random.default_rng(self.seed)
@@ -84,8 +88,10 @@ class Bench(ABC):
         if test == "paired-bootstrap":
             return paired_p(self.sample(better), self.sample(worse))
         if test == "intervals":
-            apart = not interval_of(self.sample(better)).overlaps(interval_of(self.sample(worse)))
-            return 0.0 if apart else 1.0
+            one, other = (interval_of(self.sample(name)) for name in (better, worse))
+            if np.isnan([one.low, other.low]).any():
+                return float("nan")
+            return 1.0 if one.overlaps(other) else 0.0
         return float("nan") if test == "none" else self.other_test(better, worse)
 
     def other_test(self, better: str, worse: str) -> float:
@@ -199,7 +205,9 @@ class SystemBench(Bench):
 
     def _with_segments(self, name: str) -> Matrix:
         if np.isnan(self.judgments.scores).all() or np.isnan(self._segments[name]).all():
-            raise PrismError(f"{self.task.test} needs segment scores of people and of {name}: use --test williams")
+            raise PrismError(
+                f"{self.task.test} needs segment scores of people and of {name}: use --test williams or none"
+            )
         return self._segments[name]
 
 

@@ -12,7 +12,16 @@ from pathlib import Path
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import is_human
 from prism_mt.metaeval.mqm import NON_TRANSLATION, score_errors
-from prism_mt.metaeval.readers.fields import first_line, json_records, mapping, number, pair_of, records, stem
+from prism_mt.metaeval.readers.fields import (
+    first_line,
+    json_records,
+    mapping,
+    number,
+    pair_of,
+    records,
+    stem,
+    text_of,
+)
 
 _SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 _RATER = ("rater", "annotator", "judge")
@@ -80,12 +89,12 @@ def _read_segments(path: Path, reading: Reading) -> Iterator[RatedSegment]:
         if name is None:
             raise PrismError(f"{where}: no segment number under any of {', '.join(_SEGMENT)}")
         pair = str(record["lp"]) if "lp" in record else pair_of(path, reading.pair)
-        segment = RatedSegment(pair, name, where, record.get("src"))
-        if record.get("ref") is not None:
-            segment.references["ref"] = record["ref"]
-        segment.references |= mapping(record, "refs", where)
+        segment = RatedSegment(pair, name, where, text_of(record.get("src"), where))
+        for reference, text in {"ref": record.get("ref"), **mapping(record, "refs", where)}.items():
+            if text is not None:
+                segment.references[reference] = text_of(text, where) or ""
         for system, text in mapping(record, "sys", where).items():
-            segment.add_output(system, text)
+            segment.add_output(system, text_of(text, where))
         for system, raters in mapping(record, "mqm", where).items():
             for rater, rating in mapping({system: raters}, system, where).items():
                 segment.rate(rater, system, _score(rating, reading, f"{where}: {system}, {rater}"), where)

@@ -1,5 +1,6 @@
 """Scores of the judged texts, computed here with any metric of the catalogue."""
 
+import logging
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -14,6 +15,7 @@ from prism_mt.metrics.surface import SurfaceMetric
 from prism_mt.progress import track
 
 LOWER_IS_BETTER = {"ter"}
+_LOG = logging.getLogger("prism_mt")
 
 
 def _sentence_bleu(language: str) -> SurfaceMetric:
@@ -52,6 +54,9 @@ def score_texts(
         raise PrismError(f"{judgments.place} has no texts to score: name them with --texts")
     reference = choose_reference(texts, reference, judgments.pair) if "ref" in metric.needs else None
     judged = judgments.judged() if only_judged else np.ones_like(judgments.scores, dtype=np.bool_)
+    if reference in judgments.systems:
+        _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
+        judged = judged & (np.array(judgments.systems) != reference)[:, None]
     places = [(row, column) for column, row in np.argwhere(judged.T).tolist()]
     segments = list(_segments(texts, judgments.systems, places, reference, "src" in metric.needs))
     scores = np.full(judgments.scores.shape, np.nan)

@@ -48,7 +48,7 @@ def sweep(
     """
     if len(names) < 2:
         raise PrismError("a combination needs at least two metrics")
-    scales = _Scales(names, dev) if standardise else None
+    scales = _Scales(names, dev, task) if standardise else None
     points = []
     for weights in simplex(len(names), steps):
         on_dev = _mean_result(names, weights, dev, task, scales)
@@ -74,14 +74,18 @@ def simplex(parts: int, steps: int) -> Iterator[tuple[float, ...]]:
     return (tuple(count / steps for count in found) for found in counts(steps, parts))
 
 
+def is_called(metric: MetricScores, name: str) -> bool:
+    """Whether a metric has that name, or one that begins with it as a word."""
+    return re.match(rf"{re.escape(name)}(?![\w+])", metric.metric) is not None
+
+
 def find_metric(metrics: Sequence[MetricScores], name: str) -> MetricScores:
     """The metric of that name, or the only one whose name begins with it as a word (`chrF` finds `chrF-refA`).
 
     It is called by the name asked for, so that results of several language pairs come together.
     """
     exact = [metric for metric in metrics if metric.metric == name]
-    begins = re.compile(rf"{re.escape(name)}(?![\w+])")
-    found = exact or [metric for metric in metrics if begins.match(metric.metric)]
+    found = exact or [metric for metric in metrics if is_called(metric, name)]
     if len(found) == 1:
         return replace(found[0], metric=name)
     known = ", ".join(metric.metric for metric in found or metrics)
@@ -106,13 +110,15 @@ def combine(judgments: Judgments, metrics: Sequence[MetricScores], weights: Sequ
 class _Scales:
     """Standard deviations of metrics on the development set; means do not matter to any statistic."""
 
-    def __init__(self, names: Sequence[str], dev: Sequence[Judged]) -> None:
+    def __init__(self, names: Sequence[str], dev: Sequence[Judged], task: Task) -> None:
         self._by_pair: dict[tuple[str, str], float] = {}
         self._overall: dict[str, float] = {}
         for name in names:
             everything = []
             for judgments, metrics in dev:
-                scores = find_metric(metrics, name).align(judgments)
+                metric = find_metric(metrics, name)
+                systems = task.level == "systems"
+                scores = metric.align_systems(judgments) if systems else metric.align(judgments)
                 self._by_pair[name, judgments.pair] = _deviation(scores)
                 everything.append(scores.ravel())
             self._overall[name] = _deviation(np.concatenate(everything))

@@ -1,5 +1,6 @@
 """Download of catalogue models: only when asked, resumable, checked before use."""
 
+import http.client
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -37,8 +38,8 @@ def _download(address: str, path: Path) -> None:
     partial = path.with_name(f"{path.name}.partial")
     path.parent.mkdir(parents=True, exist_ok=True)
     start = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(address, headers={"Range": f"bytes={start}-"} if start else {})
     try:
+        request = urllib.request.Request(address, headers={"Range": f"bytes={start}-"} if start else {})
         with urllib.request.urlopen(request, timeout=60) as answer:
             resumed = answer.status == 206
             total = (start if resumed else 0) + int(answer.headers.get("Content-Length") or 0)
@@ -53,7 +54,7 @@ def _download(address: str, path: Path) -> None:
         if error.code != 416 or not start:  # 416: nothing is left to fetch
             raise PrismError(f"cannot download {address}: {error}") from error
         total = start
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise PrismError(
             f"cannot download {address}: {error}; the same command goes on where it stopped"
         ) from error

@@ -1,5 +1,6 @@
 """The four files of the original layout, in a folder or a tar file, and how its dictionaries are written."""
 
+import lzma
 import tarfile
 import tempfile
 import zlib
@@ -65,7 +66,7 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
                 assert stream is not None, "regular files have a stream"
                 while block := stream.read(_BLOCK):
                     yield name, block
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise PrismError(f"{path} is damaged, not downloaded completely, or no tar file") from error
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
@@ -78,7 +79,7 @@ def _members(path: Path, tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
         place = PurePosixPath(member.name)
         if place.name not in FILES or len(place.parts) > 2:
             continue
-        if not member.isreg():
+        if not member.isreg() or member.issparse():  # a sparse file can be far larger than the tar file
             raise PrismError(f"{path}: {member.name} is not a regular file")
         if place.name in found:
             raise PrismError(f"{path} has two files {place.name}: pack one model alone")

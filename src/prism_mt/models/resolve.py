@@ -3,6 +3,8 @@
 Foreign models are converted once and kept in the cache under the digest of their files.
 """
 
+import dataclasses
+import hashlib
 import json
 import logging
 import os
@@ -81,7 +83,9 @@ def _converted(path: Path) -> ModelDirectory:
     _LOG.info("converting %s", path)
     model = read_foreign(path)
     made = write_model(model, cache_folder() / "models" / f".new-{os.getpid()}")
-    folder = made.folder.with_name(made.digest[:24])
+    # The digest is of what changes a score; which languages a model translates and its name belong to it here, too.
+    spec = hashlib.sha256(json.dumps(dataclasses.asdict(made.spec), sort_keys=True).encode()).hexdigest()
+    folder = made.folder.with_name(f"{made.digest[:24]}-{spec[:8]}")
     if is_model_directory(folder):
         shutil.rmtree(made.folder)
     else:

@@ -34,6 +34,9 @@ Weights = Mapping[str, NDArray[np.float32]]
 Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
 
 
+_LARGEST = 10_000_000
+
+
 @dataclass(frozen=True)
 class Architecture:
     """The shape of an encoder-decoder Transformer and every choice that changes its numbers."""
@@ -69,6 +72,10 @@ class Architecture:
         for side, heads in (("encoder", self.encoder_heads), ("decoder", self.decoder_heads)):
             if heads < 1 or self.width % heads:
                 raise PrismError(f"{side}: {heads} attention heads do not divide the width {self.width}")
+        sizes = (self.width, self.source_vocabulary, self.target_vocabulary, self.max_positions)
+        layers = (self.encoder_layers, self.decoder_layers)
+        if min(sizes) < 1 or max(sizes) > _LARGEST or not all(0 <= count <= 1000 for count in layers):
+            raise PrismError("an architecture with sizes that no model has")
         if self.tied_embeddings and self.source_vocabulary != self.target_vocabulary:
             raise PrismError("tied embeddings need one vocabulary for both sides")
 

@@ -100,7 +100,7 @@ class ModelDirectory:
     def load(self) -> Model:
         """The whole model in memory."""
         card = self.folder / CARD
-        text = card.read_text(encoding="utf-8") if card.exists() else ""
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
         return Model(self.spec, self.weights(), self.source, self.target, text, self.judged)
 
     def verify(self) -> None:
@@ -144,9 +144,10 @@ class ModelDirectory:
 def is_model_directory(path: Path) -> bool:
     """Whether the folder has a config.json of ours (Hugging Face models have a file of that name too)."""
     try:
-        return "prism_format" in json.loads((path / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        table = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
         return False
+    return isinstance(table, dict) and "prism_format" in table
 
 
 def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"] = "float32") -> ModelDirectory:
@@ -160,7 +161,11 @@ def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"]
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial") as made:
             partial = Path(made) / "model"
             partial.mkdir()
-            weights = {name: np.ascontiguousarray(array, dtype) for name, array in model.weights.items()}
+            with np.errstate(over="ignore"):  # what is too large is found below
+                weights = {name: np.ascontiguousarray(array, dtype) for name, array in model.weights.items()}
+            for name, array in weights.items():
+                if not np.isfinite(array).all():
+                    raise PrismError(f"the weight {name} is not a number, or too large for {dtype}")
             save_file(weights, partial / WEIGHTS)
             _write_vocabulary(partial, "", model.source)
             if model.target is not model.source:
@@ -200,7 +205,7 @@ def _read_config(folder: Path) -> _ConfigFile:
         table: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PrismError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(table, Mapping) or "prism_format" not in table:
         raise PrismError(f"{path} is not the configuration of a Prism model")

@@ -10,7 +10,7 @@ from prism_mt.metaeval.disagreements import Disagreement, Disagreements
 from prism_mt.metaeval.evaluate import Evaluation
 from prism_mt.metaeval.sweep import Sweep
 from prism_mt.metaeval.task import Task
-from prism_mt.report.table import Column, Table, Value, number
+from prism_mt.report.table import Column, Table, Value, number, titles
 
 _TITLES = {"kendall-b": "tau-b", "kendall-c": "tau-c", "darr": "tau", "pearson": "Pearson", "spearman": "Spearman"}
 _TESTS = {
@@ -51,7 +51,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
     """All language pairs side by side with their mean, as papers print it; the mean needs a value of every pair."""
     names = list(dict.fromkeys(result.metric for evaluation in evaluations for result in evaluation.results))
-    columns = (Column("metric"), *(number(evaluation.pair) for evaluation in evaluations), number("mean"))
+    columns = (Column("metric"), *(number(title) for title in titles(evaluations)), number("mean"))
     found = [{result.metric: result for result in evaluation.results} for evaluation in evaluations]
     rows: list[tuple[Any, ...]] = []
     for name in names:

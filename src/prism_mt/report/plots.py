@@ -12,7 +12,7 @@ from prism_mt.metaeval.judgments import Vector
 from prism_mt.metaeval.references import Study
 from prism_mt.metaeval.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
-from prism_mt.report.references import titles
+from prism_mt.report.table import titles
 
 _ENDINGS = (".png", ".pdf", ".svg")
 _COLUMNS = 3

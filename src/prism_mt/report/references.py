@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from prism_mt.metaeval.references import Study
-from prism_mt.report.table import Column, Table, Value, number
+from prism_mt.report.table import Column, Table, Value, number, titles
 
 _STATISTIC = {"segments": "tau-b over all outputs", "systems": "accuracy over pairs of systems"}
 
@@ -40,12 +40,6 @@ def studies_table(studies: Sequence[Study]) -> Table:
         means = np.mean(values, axis=0).tolist()
         rows.append((name, *(value for both in values for value in both), *means))
     return Table(tuple(columns), tuple(rows), "All language pairs", notes=(_note(studies[0]),))
-
-
-def titles(studies: Sequence[Study]) -> list[str]:
-    """Language pairs, or test sets where they have the same one."""
-    pairs = [study.pair for study in studies]
-    return pairs if len(set(pairs)) == len(pairs) else [study.place for study in studies]
 
 
 def _note(study: Study) -> str:

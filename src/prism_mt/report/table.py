@@ -6,7 +6,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 Value = str | int | float | None
 Align = Literal["left", "right", "center"]
@@ -120,6 +120,24 @@ def to_tsv(table: Table) -> str:
     caption = [f"# {_printable(table.caption)}"] if table.caption else []
     header = "\t".join(_printable(column.title) for column in table.columns)
     return "\n".join([*caption, header, *("\t".join(map(plain, row)) for row in table.rows)]) + "\n"
+
+
+class Placed(Protocol):
+    """A result on one test set."""
+
+    @property
+    def place(self) -> str:
+        """Test set and language pair."""
+
+    @property
+    def pair(self) -> str:
+        """The language pair."""
+
+
+def titles(results: Sequence[Placed]) -> list[str]:
+    """Language pairs, or test sets where several have the same one."""
+    pairs = [result.pair for result in results]
+    return pairs if len(set(pairs)) == len(pairs) else [result.place for result in results]
 
 
 def unique(titles: Sequence[str]) -> list[str]:

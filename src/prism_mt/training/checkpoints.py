@@ -55,6 +55,9 @@ class CheckpointFolder:
         found = self.load()
         if found is None:
             return None
+        for step in self.steps("weights"):  # of a checkpoint that was never finished
+            if step > found[1]["step"]:
+                (self.folder / f"step-{step:08d}.weights.pt").unlink()
         theirs = found[1]["identity"]
         changed = sorted(key for key in identity if identity[key] != theirs.get(key))
         if changed:

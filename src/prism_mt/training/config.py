@@ -198,6 +198,7 @@ def load_config(path: Path) -> TrainConfig:
 def _problems(config: TrainConfig) -> list[str]:
     """What no type can rule out."""
     shape, schedule, limits, checkpoints = config.architecture, config.schedule, config.limits, config.checkpoints
+    optimiser = config.optimiser
     ending = schedule.kind in ("linear", "cosine") or schedule.decay > 0
     shares = {
         "dropout": config.dropout,
@@ -246,6 +247,23 @@ def _problems(config: TrainConfig) -> list[str]:
             "batches.accumulate and buffer must be above 0",
         ),
         (config.log.every < 1, "log.every must be above 0"),
+        (
+            min(shape.width, shape.decoder_layers, shape.decoder_feed_forward) < 1,
+            "the decoder's sizes must be above 0",
+        ),
+        (shape.encoder_layers > 0 and shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
+        (
+            min(limits.steps, limits.epochs, limits.minutes, limits.patience, config.seed, config.threads) < 0,
+            "limits, seed and threads must not be negative",
+        ),
+        (
+            not (0 <= optimiser.beta1 < 1 and 0 <= optimiser.beta2 < 1),
+            "optimiser.beta1 and beta2 must be at least 0 and below 1",
+        ),
+        (
+            min(optimiser.learning_rate, optimiser.epsilon, optimiser.weight_decay) < 0,
+            "optimiser.learning_rate, epsilon and weight_decay must not be negative",
+        ),
         (not math.isfinite(config.optimiser.learning_rate), "optimiser.learning_rate must be a number"),
     ]
     wrong = [f"{name} must be between 0 and 1" for name, value in shares.items() if not 0 <= value <= 1]

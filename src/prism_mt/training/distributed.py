@@ -10,6 +10,8 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from prism_mt.errors import PrismError
+
 
 @dataclass(frozen=True)
 class World:
@@ -42,6 +44,8 @@ class World:
 def join_world(device: str) -> World:
     """Join the processes that torchrun started, or stand alone."""
     cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    if cuda and not torch.cuda.is_available():
+        raise PrismError("there is no GPU that torch can use on this machine: set device to cpu or auto")
     size = int(os.environ.get("WORLD_SIZE", "1"))
     rank = int(os.environ.get("RANK", "0"))
     local = int(os.environ.get("LOCAL_RANK", "0"))

@@ -11,13 +11,14 @@ from prism_mt.models.spec import Conventions, ModelSpec
 from prism_mt.models.store import write_model
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.config import TrainConfig
-from prism_mt.training.shards import Meta, language_tags, read_meta, read_vocabulary
+from prism_mt.training.shards import Meta, digest_data, language_tags, read_meta, read_vocabulary
 
 
 def export_model(config: TrainConfig) -> Path:
     """Write the model of a run, finished or not, and return its folder: `model` in the run's output."""
     kept = config.checkpoints
     checkpoints = CheckpointFolder(config.output / "checkpoints", kept.average, kept.every)
+    checkpoints.resume({"data": digest_data(config.data)})  # other data have other pieces
     if kept.export == "best":
         tensors, made = checkpoints.best(), "the checkpoint with the best validation loss"
     else:

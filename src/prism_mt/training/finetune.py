@@ -27,7 +27,7 @@ from prism_mt.training.finetune_data import (
 )
 from prism_mt.training.finetune_validation import RankingQuality, criterion, validate_ranking
 from prism_mt.training.log import CsvLog, ProgressLine, say
-from prism_mt.training.optimiser import make_optimiser
+from prism_mt.training.optimiser import make_optimiser, restore
 from prism_mt.training.ranking import RankingObjective
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.stopping import Stop
@@ -219,7 +219,7 @@ class Finetuner:
             return
         weights, state = found
         self.objective.model.load_state_dict(weights, strict=False)
-        self.optimiser.load_state_dict(state["optimiser"])
+        restore(self.optimiser, state["optimiser"])
         self.progress = FinetuneProgress(**state["progress"])
         if self.world.first:
             say(f"going on from step {self.progress.step:,}")

@@ -236,7 +236,12 @@ class MetricTrainer:
         with torch.inference_mode():
             parts = [self._scores(self.dev[start : start + 64]) for start in range(0, len(self.dev), 64)]
         found = float(np.corrcoef(torch.cat(parts).double(), [row.score for row in self.dev])[0, 1])
-        return found if math.isfinite(found) else -1.0
+        if not math.isfinite(found):
+            raise PrismError(
+                "the correlation with the scores of dev is undefined: all scores there are equal, or training has "
+                "gone astray, which a lower rate may prevent"
+            )
+        return found
 
     def _note(self, loss: float, correlation: float) -> None:
         progress = self.progress

@@ -1,5 +1,7 @@
 """Adam, set up for speed."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -20,3 +22,11 @@ def make_optimiser(module: nn.Module, settings: Optimiser) -> torch.optim.Optimi
     return torch.optim.AdamW(
         groups, lr=settings.learning_rate, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
     )
+
+
+def restore(optimiser: torch.optim.Optimizer, state: dict[str, Any]) -> None:
+    """Go on with the moments of a checkpoint, but with the settings of now, which may have been changed."""
+    settings = [{key: group[key] for key in ("betas", "eps", "weight_decay")} for group in optimiser.param_groups]
+    optimiser.load_state_dict(state)
+    for group, ours in zip(optimiser.param_groups, settings, strict=True):
+        group.update(ours)

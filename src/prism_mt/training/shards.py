@@ -9,6 +9,7 @@ A data directory holds `spm.model`, `meta.json` and per shard two arrays:
 Each pair is stored once. A row with an empty source is a single sentence, for language models and denoising.
 """
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
+from prism_mt.models.spec import Conventions
 from prism_mt.text.subwords import Vocabulary
 
 Part = Literal["train", "valid"]
@@ -35,6 +37,13 @@ def language_tags(vocabulary: Vocabulary, languages: Sequence[str], where: str) 
     missing = [language for language, index in zip(languages, ids, strict=True) if index == unknown]
     if missing:
         raise PrismError(f"{where}: the SentencePiece model has no tag <xx> for {', '.join(missing)}")
+    processor, usual = vocabulary.processor, Conventions()
+    specials = (int(processor.pad_id()), int(processor.eos_id()), unknown)
+    if specials != (usual.pad, usual.eos, usual.unknown):
+        raise PrismError(
+            f"{where}: padding, end and unknown pieces of the SentencePiece model must have the ids "
+            f"{usual.pad}, {usual.eos} and {usual.unknown}, not {', '.join(map(str, specials))}"
+        )
     return ids
 
 
@@ -142,6 +151,17 @@ class Meta:
     pairs: dict[str, int]
     shards: tuple[str, ...]
     valid: tuple[str, ...]
+
+
+def digest_data(folder: Path) -> str:
+    """Identity of a data directory: its pieces, languages and shards."""
+    digest = hashlib.sha256()
+    for name in ("spm.model", "meta.json"):
+        try:
+            digest.update((folder / name).read_bytes())
+        except OSError as error:
+            raise PrismError(f"cannot read {folder / name}: {error.strerror}") from error
+    return digest.hexdigest()
 
 
 def read_meta(folder: Path) -> Meta:

@@ -20,9 +20,9 @@ from prism_mt.training.cooccurrence import cooccurrence_vectors
 from prism_mt.training.distributed import World, distribute
 from prism_mt.training.log import ProgressLine, Recorder, say
 from prism_mt.training.objectives import Objective
-from prism_mt.training.optimiser import make_optimiser
+from prism_mt.training.optimiser import make_optimiser, restore
 from prism_mt.training.schedules import learning_rate
-from prism_mt.training.shards import ShardDataset, read_vocabulary
+from prism_mt.training.shards import ShardDataset, digest_data, read_vocabulary
 from prism_mt.training.stopping import Stop
 from prism_mt.training.stream import ExampleStream, Plan, Position
 from prism_mt.training.translations import translation_quality
@@ -256,7 +256,9 @@ class Trainer:
         return {
             "kind": self.config.kind,
             "seed": self.config.seed,
+            "precision": self.config.precision,
             "examples": self.stream.examples,
+            "data": digest_data(self.config.data),
             **architecture,
         }
 
@@ -266,7 +268,7 @@ class Trainer:
             return
         weights, state = found
         self.objective.model.load_state_dict(weights)
-        self.optimiser.load_state_dict(state["optimiser"])
+        restore(self.optimiser, state["optimiser"])
         self.scaler.load_state_dict(state["scaler"])
         table = state["progress"]
         self.progress = Progress(**{**table, "position": Position(**table["position"])})

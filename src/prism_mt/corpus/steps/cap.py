@@ -36,8 +36,17 @@ class Cap(Drawn):
     def check(self) -> None:
         """The groups must be known, and margins are compared within a pair."""
         check_names(self.config.groups, self.context.groups, "the group")
+        languages = [code for pair in self.config.pairs for code in pair.split("-")]
+        check_names(languages, self.context.languages, "the language")
+        if min(self.config.pair, self.config.language) < 0:
+            raise PrismError("a limit of the cap step must not be below 0")
         if self.config.by == "margin" and self.config.groups:
             raise PrismError("a cap by margin is per language pair over all groups: leave out groups")
+
+    @property
+    def _pairs(self) -> set[str]:
+        """Rows name their pair alphabetically."""
+        return {"-".join(sorted(pair.split("-"))) for pair in self.config.pairs}
 
     def prepare(self, corpus: Corpus) -> None:
         """Work out how many rows of each cell may stay."""
@@ -68,7 +77,7 @@ class Cap(Drawn):
     def _concerns(self, cell: Cell) -> bool:
         group, pair = self.context.groups[cell[0]], cell[1]
         return (not self.config.groups or group in self.config.groups) and (
-            not self.config.pairs or pair in self.config.pairs
+            not self.config.pairs or pair in self._pairs
         )
 
     def _prepare_margins(self, corpus: Corpus, wanted: dict[Cell, int]) -> None:

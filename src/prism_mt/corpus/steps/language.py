@@ -102,7 +102,8 @@ def bundled_identifier() -> Identify:
 
     def identify(text: str) -> str:
         # In capitals everything looks like Japanese to it.
-        labels, _ = model.predict(text.lower() if text.isupper() else text)
+        line = text.replace("\n", " ")
+        labels, _ = model.predict(line.lower() if line.isupper() else line)
         return str(labels[0]).removeprefix("__label__") if labels else ""
 
     return identify

@@ -34,6 +34,7 @@ class Sample(Drawn):
     def check(self) -> None:
         """The languages must be known, and the numbers positive."""
         check_names(self.config.languages, self.context.languages, "the language")
+        check_names(self.config.shares, self.context.groups, "the group")
         numbers = (self.config.total, self.config.temperature, self.config.max_repeat)
         if min(*numbers, *self.config.languages.values(), *self.config.shares.values()) <= 0:
             raise PrismError("all numbers of the sample step must be above 0")

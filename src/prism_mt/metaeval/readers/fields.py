@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from prism_mt.errors import PrismError
-from prism_mt.text.lines import open_lines
+from prism_mt.text.lines import check_unicode, open_lines
 
 _PAIR = re.compile(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])")
 
@@ -63,6 +63,16 @@ def mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     value = record.get(key) or {}
     if not isinstance(value, dict):
         raise PrismError(f"{where}: {key!r} must be an object with names as keys")
+    return value
+
+
+def text_of(value: object, where: str) -> str | None:
+    """A text, or None where there is none."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise PrismError(f"{where}: expected a text, not {value!r:.60}")
+    check_unicode(value, where)
     return value
 
 

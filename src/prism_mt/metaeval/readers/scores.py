@@ -20,7 +20,7 @@ _SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()) -> list[MetricScores]:
     """The metrics of a file or folder; `pair` names the language pair where the file does not say it."""
     if path.is_dir():
-        found = mtme.read_metrics(path, pair or pair_of(path, pair))
+        found = mtme.read_metrics(path, pair_of(path, pair))
     elif stem(path).endswith(".json"):
         found = _read_json(path, pair_of(path, pair))
     else:
@@ -133,4 +133,4 @@ def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]
 
 def _pair_of_folder(path: Path, pair: str | None) -> str:
     """mt-metrics-eval keeps metric scores in a folder that is named after the language pair."""
-    return path.parent.name if pair is None and _PAIR.fullmatch(path.parent.name) else pair_of(path, pair)
+    return path.parent.name if _PAIR.fullmatch(path.parent.name) else pair_of(path, pair)

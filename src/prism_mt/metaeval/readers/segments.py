@@ -14,7 +14,7 @@ from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, is_human
 from prism_mt.metaeval.mqm import score_errors
 from prism_mt.metaeval.readers.collect import Collector, Collectors
-from prism_mt.metaeval.readers.fields import json_records, mapping, number, pair_of, stem
+from prism_mt.metaeval.readers.fields import json_records, mapping, number, pair_of, stem, text_of
 
 _SEGMENT = ("segment", "sid", "seg_id")
 
@@ -38,11 +38,12 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
 
 
 def _add_texts(collector: Collector, segment: str, record: Mapping[str, Any], where: str) -> None:
-    collector.source(segment, record.get("src"))
-    collector.reference(segment, "ref", record.get("ref"))
+    collector.source(segment, text_of(record.get("src"), where))
+    collector.reference(segment, "ref", text_of(record.get("ref"), where))
     for name, text in mapping(record, "refs", where).items():
-        collector.reference(segment, name, text)
-    for system, text in mapping(record, "sys", where).items():
+        collector.reference(segment, name, text_of(text, where))
+    for system, given in mapping(record, "sys", where).items():
+        text = text_of(given, where)
         collector.output(segment, system, text)
         if is_human(system):
             collector.reference(segment, system, text)

@@ -174,4 +174,5 @@ def _pickle(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     if not isinstance(content, Mapping) or not all(isinstance(array, np.ndarray) for array in content.values()):
         raise PrismError(f"{path} is not a table of weights")
     for name, array in content.items():
-        yield name, array.astype(np.float32, copy=False)
+        if array.dtype.kind == "f":  # others are counters, or quantised and then missing below
+            yield name, array.astype(np.float32, copy=False)
