@@ -14,7 +14,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -117,6 +117,14 @@ def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
     return found.without_humans()
 
 
+def spread(judgments: Judgments, count: int) -> Judgments:
+    """The judgments of so many segments from all over the test set."""
+    places = np.flatnonzero(~np.isnan(judgments.scores).all(axis=0))
+    kept = places[:: -(-len(places) // count)]
+    chosen = np.isin(np.arange(judgments.scores.shape[1]), kept)
+    return replace(judgments, scores=np.where(chosen, judgments.scores, np.nan), system_scores=None)
+
+
 def metric_of(name: str, pair: str, model: str) -> Metric:
     source, target = pair.split("-")
     model_in_use = ModelInUse(model, cached=True)
@@ -156,6 +164,8 @@ def ablation(models: dict[str, str], options: argparse.Namespace) -> Table:
         taus, within, systems, magnitudes = [], [], [], []
         for pair in ("en-de", "en-ru", "zh-en"):
             judgments = judged(options, "news", pair)
+            if options.segments:
+                judgments = spread(judgments, options.segments)
             metric = scored(judgments, model)
             taus.append(TAU(judgments.scores, metric.align(judgments)))
             within.append(segment_accuracy(judgments.scores, metric.align(judgments)))
@@ -197,9 +207,8 @@ def translation_quality(model: str, pair: str, options: argparse.Namespace) -> t
     return bleu(target).corpus_score(outputs, references), chrf(target).corpus_score(outputs, references)
 
 
-def reference_tables(before: str, after: str, options: argparse.Namespace) -> Sequence[Table]:
+def reference_tables(before: str, after: str, options: argparse.Namespace) -> Iterator[Table]:
     """BLEU, chrF and the model before and after under machine-translated references."""
-    tables: list[Table] = []
     for domain in ("news", "ted"):
         for level in options.levels:
             studies = []
@@ -213,8 +222,8 @@ def reference_tables(before: str, after: str, options: argparse.Namespace) -> Se
                     standard = replace(scored(judgments, model, name), metric=title)
                     metrics.append(Studied(standard, metric_of(name, pair, model)))
                 studies.append(study_references(judgments, metrics, level, options.draws))
-            tables += [*(study_table(study) for study in studies), studies_table(studies)]
-    return tables
+            yield from (study_table(study) for study in studies)
+            yield studies_table(studies)
 
 
 def main() -> None:
@@ -235,6 +244,7 @@ def main() -> None:
         default=["segments", "systems"],
         help="of machine-translated references; with systems every output meets one reference of each other system",
     )
+    parser.add_argument("--segments", type=int, default=0, help="of each pair in the ablation; 0 means all")
     parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
     options = parser.parse_args()
     options.data = Path(options.data)
@@ -246,7 +256,7 @@ def main() -> None:
         print(to_text(ablation(models, options)))
     if "references" in options.tables:
         for table in reference_tables(options.model, options.tuned or tune("fine-tuned", options), options):
-            print(render(table))
+            print(render(table), flush=True)
 
 
 if __name__ == "__main__":
