@@ -160,3 +160,28 @@ def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest
     config.write_text(config.read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(PrismError, match="trained with another encoder"):
         scores_of(run)
+
+
+def test_other_judgments_are_another_run_but_another_folder_is_not(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    monkeypatch.chdir(run)
+    assert main(["metric", "train", "run.toml"]) == 0
+    rows = (run / "train.tsv").read_text("utf-8").replace("\t0", "\t7", 1)
+    (run / "train.tsv").write_text(rows + "a\tb\t3\tx\n", "utf-8")
+    capsys.readouterr()
+    assert main(["metric", "train", "run.toml"]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+def test_judgments_that_are_all_the_same(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "dev.tsv").write_text("ref\thyp\tscore\n" + "the dog\ta cat\t1\n" * 4, "utf-8")
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 2
+    assert "all scores there are equal" in capsys.readouterr().err
+
+
+def test_long_texts_are_cut_with_a_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1, pieces=3))]) == 0
+    scores_of(run)
+    assert caplog.text.count("reads the first 3 pieces of longer texts") == 1

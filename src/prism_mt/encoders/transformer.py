@@ -1,6 +1,7 @@
 """Encoders in the folder layout of sentence-transformers, read with transformers alone."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.errors import MissingExtra, PrismError
 
 _BATCH = 64
+_LOG = logging.getLogger("prism_mt")
 _POOLINGS = ("mean_tokens", "cls_token", "max_tokens")
 
 
@@ -23,6 +25,7 @@ class SentenceTransformer:
         except ImportError:
             raise MissingExtra("the encoder sentence-transformers", "hf") from None
         self.languages = card_languages(folder)
+        self._cut = False
         try:
             modules = json.loads((folder / "modules.json").read_text("utf-8"))
             kinds = [(module["type"].rsplit(".", 1)[-1], folder / module["path"]) for module in modules]
@@ -53,6 +56,13 @@ class SentenceTransformer:
         return unit_length(np.stack([found[place] for place in range(len(texts))]))
 
     def _forward(self, texts: list[str]) -> Any:
+        lengths = [len(ids) for ids in self._tokenizer(texts, truncation=False, verbose=False)["input_ids"]]
+        if not self._cut and max(lengths) > self._limit:
+            self._cut = True
+            place = lengths.index(max(lengths))
+            _LOG.warning(
+                "the encoder reads the first %d pieces of longer texts, such as %r", self._limit, texts[place][:60]
+            )
         inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._limit, return_tensors="pt")
         states = self._model(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1)

@@ -7,12 +7,13 @@ weights.safetensors   the network's weights; the encoder's are not in it
 import dataclasses
 import itertools
 import json
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prism_mt.config import from_table
-from prism_mt.encoders.base import PieceEncoder
+from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder
 from prism_mt.encoders.store import StoredEncoder
 from prism_mt.errors import MissingExtra, PrismError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 CONFIG = "metric.json"
 WEIGHTS = "weights.safetensors"
 _BATCH = 64
+_LOG = logging.getLogger("prism_mt")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,6 +123,7 @@ class RegressionMetric(AveragedMetric):
         self._network = network
         self._encoder = encoder
         self._other = of_sources or encoder
+        self._cut = False
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The network's score of each (output, other text); a text is read once, however many it is compared with."""
@@ -150,11 +153,23 @@ class RegressionMetric(AveragedMetric):
         by_length = sorted(set(texts), key=lambda text: (len(text), text))
         for start in range(0, len(by_length), _BATCH):
             batch = by_length[start : start + _BATCH]
-            vectors, mask = pad(encoder.encode(batch), self._spec.pieces)
+            read = encoder.encode(batch)
+            self._note_cuts(batch, read)
+            vectors, mask = pad(read, self._spec.pieces)
             states = self._network.read(vectors, mask)
             lengths = mask.sum(1).tolist()
             found.update((text, row[:length]) for text, row, length in zip(batch, states, lengths, strict=True))
         return found
+
+    def _note_cuts(self, texts: Sequence[str], read: Sequence[PieceVectors]) -> None:
+        """Say once that texts are longer than the network was made for."""
+        limit = self._spec.pieces
+        cut = next((text for text, one in zip(texts, read, strict=True) if one.shape[1] > limit), None)
+        if cut is not None and not self._cut:
+            self._cut = True
+            _LOG.warning(
+                "%s reads the first %d pieces of longer texts, such as %r", self.name, limit, f"{cut:.60}…"
+            )
 
     def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:
         """The scores of outputs and other texts that have been read."""

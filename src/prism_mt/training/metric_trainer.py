@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import hashlib
 import json
 import math
 import sys
@@ -235,7 +236,8 @@ class MetricTrainer:
         self.network.eval()
         with torch.inference_mode():
             parts = [self._scores(self.dev[start : start + 64]) for start in range(0, len(self.dev), 64)]
-        found = float(np.corrcoef(torch.cat(parts).double(), [row.score for row in self.dev])[0, 1])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = float(np.corrcoef(torch.cat(parts).double(), [row.score for row in self.dev])[0, 1])
         if not math.isfinite(found):
             raise PrismError(
                 "the correlation with the scores of dev is undefined: all scores there are equal, or training has "
@@ -284,4 +286,8 @@ def _fingerprint(config: MetricConfig) -> str:
     """The settings that a run must keep; more epochs or patience may be given to it later."""
     changeable = {"epochs", "patience", "output"}
     settings = {name: value for name, value in dataclasses.asdict(config).items() if name not in changeable}
+    digest = hashlib.sha256()
+    for path in (*config.train, *config.dev):
+        digest.update(path.read_bytes())
+    settings |= {"train": digest.hexdigest(), "dev": len(config.dev)}
     return json.dumps(settings, default=str, sort_keys=True)
