@@ -297,3 +297,12 @@ def test_a_folder_says_its_pair_itself(
     (folder / "M-refA.seg.score").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["metaeval", str(judgments), "--pairs", "xx-en", "-s", str(folder / "M-refA.seg.score")]) == 2
     assert "has no metric scores of xx-en" in capsys.readouterr().err
+
+
+def test_files_of_one_name_are_not_two_models(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "scores.tsv" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("ref\tkind\ttext\tscore\na red apple\tbeam\tan apple\t-1\n", encoding="utf-8")
+    assert main(["metaeval", "bias", *map(str, paths)]) == 2
+    assert "give the files different names" in capsys.readouterr().err

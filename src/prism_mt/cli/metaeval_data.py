@@ -14,7 +14,7 @@ from prism_mt.files import write_atomically
 from prism_mt.metaeval.judgments import Judgments, MetricScores, add_texts
 from prism_mt.metaeval.overlap import warn_of_overlap
 from prism_mt.metaeval.readers import Request, read_judgments
-from prism_mt.metaeval.readers.fields import first_line
+from prism_mt.metaeval.readers.fields import first_line, stem
 from prism_mt.metaeval.readers.scores import read_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric, is_called
@@ -144,7 +144,12 @@ def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
 
 def _human_score(path: Path, options: MetricOptions, task: Task) -> str | None:
     """The kind asked for; otherwise the preset's, in a table that has it."""
-    if options.human_score or task.human_score is None or path.is_dir():
+    if (
+        options.human_score
+        or task.human_score is None
+        or path.is_dir()
+        or stem(path).endswith((".jsonl", ".json"))
+    ):
         return options.human_score
     return task.human_score if task.human_score in first_line(path).lower().split() else None
 

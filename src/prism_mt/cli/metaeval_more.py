@@ -111,6 +111,10 @@ def run_bias(options: BiasOptions) -> None:
         models = {name: _judge(texts, ModelInUse(name, options.offline), options) for name in options.model}
     else:
         models = {path.name.split(".")[0]: read_paraphrases(path) for path in options.paraphrases}
+        if len(models) < len(options.paraphrases):
+            raise PrismError(
+                "a model is called as its file is up to the first dot: give the files different names"
+            )
     bins = {name: score_by_bleu([item for item in items if item.kind != "copy"]) for name, items in models.items()}
     write_tables(
         [bias_table({name: summarise(items) for name, items in models.items()}), bins_table(bins)], options
