@@ -246,14 +246,17 @@ def test_a_killed_process_is_resumed(corpus: Path) -> None:
     assert same_files(corpus / "whole", corpus / "killed")
 
 
+def command(corpus: Path, output: str, *more: str) -> int:
+    words = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
+    return main([*words, "--output", str(corpus / output), *more])
+
+
 def test_unfinished_work_of_another_configuration_is_not_touched(corpus: Path) -> None:
     with pytest.raises(Interrupted):
         run(corpus, corpus / "out", StopsAfter(3))
     (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
-    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
-    arguments += ["--output", str(corpus / "out")]
-    assert main(arguments) == 2
-    assert main([*arguments, "--restart"]) == 0
+    assert command(corpus, "out") == 2
+    assert command(corpus, "out", "--restart") == 0
 
 
 def test_work_that_was_half_removed_is_not_used(corpus: Path) -> None:
@@ -261,16 +264,13 @@ def test_work_that_was_half_removed_is_not_used(corpus: Path) -> None:
         run(corpus, corpus / "out", StopsAfter(3))
     (corpus / "out" / "work" / "plan.json").unlink()
     (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
-    for output in ("out", "whole"):
-        arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
-        assert main([*arguments, "--output", str(corpus / output)]) == 0
+    assert [command(corpus, output) for output in ("out", "whole")] == [0, 0]
     assert same_files(corpus / "whole", corpus / "out")
 
 
 def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> str:
     (corpus / "config.toml").write_text(config, "utf-8")
-    arguments = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
-    assert main([*arguments, "--output", str(corpus / "out")]) == 2
+    assert command(corpus, "out") == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     return message

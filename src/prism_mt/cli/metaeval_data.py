@@ -105,7 +105,8 @@ def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, 
             f"there are several test sets of {', '.join(sorted(doubtful))}, and --scores do not say of which they are: "
             "judge one at a time"
         )
-    return [Judged(judgments, _metrics_of(judgments, read, options, task)) for judgments in found]
+    model = ModelInUse(options.model, options.offline, cached=True)
+    return [Judged(judgments, _metrics_of(judgments, read, options, task, model)) for judgments in found]
 
 
 def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -> str | None:
@@ -117,16 +118,10 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
     return next((name for name in usual if name in known), None)
 
 
-def model_in_use(judgments: Judgments, options: MetricOptions) -> ModelInUse:
-    """The model of the computed metrics; warns when it was fine-tuned on what is now to judge it."""
-    model = ModelInUse(options.model, options.offline, cached=True)
+def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
+    """What the metrics of a language pair are built from; warns when the model learnt from what is to judge it."""
     if any("prism" in name for name in options.metric):
         warn_of_overlap(model.directory.judged, judgments, options.model)
-    return model
-
-
-def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
-    """What the metrics of a language pair are built from."""
     source, _, target = judgments.pair.partition("-")
     prism = PrismOptions(long=options.long)
     return Setting(target, source, model, prism, encoder=options.encoder, language_model=options.language_model)
@@ -171,13 +166,12 @@ def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) ->
 
 
 def _metrics_of(
-    judgments: Judgments, read: Sequence[MetricScores], options: MetricOptions, task: Task
+    judgments: Judgments, read: Sequence[MetricScores], options: MetricOptions, task: Task, model: ModelInUse
 ) -> list[MetricScores]:
     """Metrics from files first, then those that are computed."""
     here = [metric for metric in read if metric.pair == judgments.pair]
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
-    model = model_in_use(judgments, options)
     setting = setting_of(judgments, options, model)
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"

@@ -8,7 +8,6 @@ from prism_mt.cli.metaeval_data import (
     OutputOptions,
     choose_reference,
     load,
-    model_in_use,
     setting_of,
     task_of,
     write_tables,
@@ -19,7 +18,7 @@ from prism_mt.metaeval.judgments import Judgments
 from prism_mt.metaeval.references import Studied, StudyLevel, study_references
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.task import Task
-from prism_mt.metrics.catalogue import ModelInUse
+from prism_mt.metrics.catalogue import ModelInUse, Setting
 from prism_mt.report.references import studies_table, study_table
 
 
@@ -45,11 +44,12 @@ def run_references(options: ReferenceOptions) -> None:
         check_plot_path(options.plot)
     task = task_of(options)
     given = load(options.judgments, options.scores, replace(options, metric=[]), task)
+    model = ModelInUse(options.model, options.offline, cached=True)
     studies = []
     for item in given:
         metrics = [Studied(scores) for scores in item.metrics]
-        model = model_in_use(item.judgments, options)
-        metrics += [_computed(name, item.judgments, options, task, model) for name in options.metric]
+        setting = setting_of(item.judgments, options, model)
+        metrics += [_computed(name, item.judgments, options, task, setting) for name in options.metric]
         if not metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
         studies.append(study_references(item.judgments, metrics, options.level, options.draws, options.seed))
@@ -61,10 +61,8 @@ def run_references(options: ReferenceOptions) -> None:
         plot_studies(studies, options.plot)
 
 
-def _computed(
-    name: str, judgments: Judgments, options: ReferenceOptions, task: Task, model: ModelInUse
-) -> Studied:
-    metric = make_metric(name, setting_of(judgments, options, model))
+def _computed(name: str, judgments: Judgments, options: ReferenceOptions, task: Task, setting: Setting) -> Studied:
+    metric = make_metric(name, setting)
     return Studied(score_texts(metric, judgments, choose_reference(options, judgments, task), True), metric)
 
 

@@ -55,14 +55,19 @@ class SentenceTransformer:
                 found |= dict(zip(places, vectors.numpy(), strict=True))
         return unit_length(np.stack([found[place] for place in range(len(texts))]))
 
+    def _note_cuts(self, texts: list[str]) -> None:
+        """Say once that texts are longer than the encoder takes; a piece has a byte at least, and two are special."""
+        for text in texts:
+            if self._cut or len(text.encode()) + 2 <= self._limit:
+                continue
+            if len(self._tokenizer(text, truncation=False, verbose=False)["input_ids"]) > self._limit:
+                self._cut = True
+                _LOG.warning(
+                    "the encoder reads the first %d pieces of longer texts, such as %r", self._limit, text[:60]
+                )
+
     def _forward(self, texts: list[str]) -> Any:
-        lengths = [len(ids) for ids in self._tokenizer(texts, truncation=False, verbose=False)["input_ids"]]
-        if not self._cut and max(lengths) > self._limit:
-            self._cut = True
-            place = lengths.index(max(lengths))
-            _LOG.warning(
-                "the encoder reads the first %d pieces of longer texts, such as %r", self._limit, texts[place][:60]
-            )
+        self._note_cuts(texts)
         inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._limit, return_tensors="pt")
         states = self._model(**inputs).last_hidden_state
         mask = inputs["attention_mask"].unsqueeze(-1)

@@ -198,7 +198,6 @@ def load_config(path: Path) -> TrainConfig:
 def _problems(config: TrainConfig) -> list[str]:
     """What no type can rule out."""
     shape, schedule, limits, checkpoints = config.architecture, config.schedule, config.limits, config.checkpoints
-    optimiser = config.optimiser
     ending = schedule.kind in ("linear", "cosine") or schedule.decay > 0
     shares = {
         "dropout": config.dropout,
@@ -247,6 +246,16 @@ def _problems(config: TrainConfig) -> list[str]:
             "batches.accumulate and buffer must be above 0",
         ),
         (config.log.every < 1, "log.every must be above 0"),
+        *_impossible_numbers(config),
+    ]
+    wrong = [f"{name} must be between 0 and 1" for name, value in shares.items() if not 0 <= value <= 1]
+    return wrong + [message for broken, message in rules if broken]
+
+
+def _impossible_numbers(config: TrainConfig) -> list[tuple[bool, str]]:
+    """Sizes, limits and settings of Adam out of their range."""
+    shape, limits, optimiser = config.architecture, config.limits, config.optimiser
+    return [
         (
             min(shape.width, shape.decoder_layers, shape.decoder_feed_forward) < 1,
             "the decoder's sizes must be above 0",
@@ -264,7 +273,5 @@ def _problems(config: TrainConfig) -> list[str]:
             min(optimiser.learning_rate, optimiser.epsilon, optimiser.weight_decay) < 0,
             "optimiser.learning_rate, epsilon and weight_decay must not be negative",
         ),
-        (not math.isfinite(config.optimiser.learning_rate), "optimiser.learning_rate must be a number"),
+        (not math.isfinite(optimiser.learning_rate), "optimiser.learning_rate must be a number"),
     ]
-    wrong = [f"{name} must be between 0 and 1" for name, value in shares.items() if not 0 <= value <= 1]
-    return wrong + [message for broken, message in rules if broken]

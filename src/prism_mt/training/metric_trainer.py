@@ -286,8 +286,6 @@ def _fingerprint(config: MetricConfig) -> str:
     """The settings that a run must keep; more epochs or patience may be given to it later."""
     changeable = {"epochs", "patience", "output"}
     settings = {name: value for name, value in dataclasses.asdict(config).items() if name not in changeable}
-    digest = hashlib.sha256()
-    for path in (*config.train, *config.dev):
-        digest.update(path.read_bytes())
-    settings |= {"train": digest.hexdigest(), "dev": len(config.dev)}
+    for name in ("train", "dev"):  # by content: their paths depend on the folder that the command is given in
+        settings[name] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in getattr(config, name)]
     return json.dumps(settings, default=str, sort_keys=True)
