@@ -153,6 +153,10 @@ def test_mistakes_in_the_setup() -> None:
         Task("", "preferences", "darr", "williams")
     with pytest.raises(PrismError, match="Williams' test compares Pearson"):
         Task("", "segments", "kendall-b", "williams")
+    with pytest.raises(PrismError, match="only correlations of segments are averaged over systems, not accuracy"):
+        Task("", "segments", "accuracy", "none", over="systems")
+    with pytest.raises(PrismError, match="not pearson of systems"):
+        Task("", "systems", "pearson", "none", over="segments")
     with pytest.raises(PrismError, match="unknown preset 'wmt99'"):
         preset("wmt99")
 

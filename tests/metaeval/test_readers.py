@@ -202,6 +202,8 @@ def test_agreement_bits(tmp_path: Path) -> None:
     assert second.preferences.agreements == {}
     with pytest.raises(PrismError, match="line 2: 3 bits for 2 metrics"):
         read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t011"))
+    with pytest.raises(PrismError, match="line 2: a bit is 1 where a metric agrees"):
+        read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t0x"))
 
 
 def test_directory_of_mt_metrics_eval(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, MetricScores, Texts, add_texts
-from prism_mt.metaeval.readers.scores import read_scores
+from prism_mt.metaeval.readers.scores import read_all_scores, read_scores
 
 NAN = math.nan
 
@@ -53,6 +53,22 @@ def test_files_of_mt_metrics_eval(tmp_path: Path) -> None:
     assert [found.metric for found in read_scores(folder)] == ["chrF-refA"]
     with pytest.raises(PrismError, match="expected a system and a score"):
         read_scores(write(folder / "bad.seg.score", "A\t1", "A 1 2"))
+
+
+def test_both_files_of_one_metric_are_one_metric(tmp_path: Path) -> None:
+    folder = tmp_path / "metric-scores" / "en-de"
+    files = [
+        write(folder / "chrF-refA.seg.score", "A\t1", "A\t2"),
+        write(folder / "chrF-refA.sys.score", "A\t1.6"),
+        write(folder / "BLEU-refA.sys.score", "A\t3"),
+    ]
+    assert [found.metric for found in read_all_scores(files)] == ["chrF-refA", "BLEU-refA"]
+    # Submissions and tables of that name hold one level each.
+    rows = [
+        write(tmp_path / "m.sys.score", "m\ten-de\tnews\tA\t3"),
+        write(tmp_path / "m.seg.score", "m\ten-de\tnews\tA\t1\t3"),
+    ]
+    assert [found.metric for found in read_all_scores(rows)] == ["m", "m"]
 
 
 def test_submissions_keep_references_apart(tmp_path: Path) -> None:

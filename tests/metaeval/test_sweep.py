@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -110,6 +111,16 @@ def test_disagreements_come_from_different_segments_with_their_texts() -> None:
     (machine,) = found.metric_higher
     assert (machine.segment, machine.system, machine.source) == ("2", "A", "s2")
     assert machine.gap < 0
+
+
+def test_disagreements_need_a_known_reference_and_a_number_but_no_outputs() -> None:
+    judgments = replace(JUDGMENTS, texts=Texts(("s",) * 30, {"ref": ("r",) * 30}, {}))
+    with pytest.raises(PrismError, match="no reference 'refB'; it has ref"):
+        disagreements(judgments, [MINUS], reference="refB")
+    with pytest.raises(PrismError, match="at least 1, not 0"):
+        disagreements(judgments, [MINUS], count=0)
+    first = disagreements(judgments, [MINUS], reference="ref").people_higher[0]
+    assert (first.output, first.reference) == (None, "r")
 
 
 def test_disagreements_without_anything_in_common_are_empty() -> None:

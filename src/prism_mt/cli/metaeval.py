@@ -8,6 +8,7 @@ from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
     TableOptions,
+    check_plot,
     load,
     task_of,
     write_tables,
@@ -52,10 +53,7 @@ class MetaevalOptions(MetricOptions, OutputOptions):
 def run(options: MetaevalOptions) -> None:
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
     task = _task(options)
-    if options.plot:
-        from prism_mt.report.plots import check_plot_path
-
-        check_plot_path(options.plot)
+    check_plot(options)
     resampling = Resampling(options.draws, options.seed, options.alpha)
     judged = [_selected(item, options) for item in load(options.judgments, options.scores, options, task)]
     intervals = options.intervals or bool(options.plot and task.level != "systems")

@@ -15,7 +15,7 @@ from prism_mt.metaeval.judgments import Judgments, MetricScores, add_texts
 from prism_mt.metaeval.overlap import warn_of_overlap
 from prism_mt.metaeval.readers import Request, read_judgments
 from prism_mt.metaeval.readers.fields import first_line, stem
-from prism_mt.metaeval.readers.scores import read_scores
+from prism_mt.metaeval.readers.scores import read_all_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric, is_called
 from prism_mt.metaeval.task import PRESETS, Task, preset
@@ -39,6 +39,14 @@ class OutputOptions(TableOptions):
     """Where tables and pictures go."""
 
     plot: Path | None = option("also draw pictures; the ending (png, pdf, svg) says how", None, metavar="FILE")
+
+
+def check_plot(options: OutputOptions) -> None:
+    """Refuse a picture that cannot be drawn before the work begins."""
+    if options.plot:
+        from prism_mt.report.plots import check_plot_path
+
+        check_plot_path(options.plot)
 
 
 @dataclass
@@ -93,7 +101,7 @@ def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, 
             if options.texts:
                 judgments = add_texts(judgments, _matching(sources, judgments, options.texts))
             found.append(judgments)
-    read = [metric for path in scores for metric in read_scores(path, pair, options.pairs)]
+    read = read_all_scores(scores, pair, options.pairs)
     for name in options.lower_is_better:
         if not any(is_called(metric, name) for metric in read):
             raise PrismError(f"--scores has no metric {name} that could count errors")

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.metaeval_data import MetricOptions, OutputOptions, choose_reference, load, task_of, write_tables
+from prism_mt.cli.metaeval_data import (
+    MetricOptions,
+    OutputOptions,
+    check_plot,
+    choose_reference,
+    load,
+    task_of,
+    write_tables,
+)
 from prism_mt.cli.options import Command, option
 from prism_mt.engines.factory import EngineOptions
 from prism_mt.errors import PrismError
@@ -42,6 +50,7 @@ def run_sweep(options: SweepOptions) -> None:
     """Tune a linear combination on the development judgments, and show it on the test judgments."""
     if options.steps < 1:
         raise PrismError("--steps must be at least 1")
+    check_plot(options)
     task = task_of(options)
     dev = load(options.judgments, options.scores, options, task)
     test = load(options.test, options.test_scores, options, task) if options.test else []
@@ -56,9 +65,8 @@ def run_sweep(options: SweepOptions) -> None:
     )
     write_tables([sweep_table(found)], options)
     if options.plot:
-        from prism_mt.report.plots import check_plot_path, plot_sweep
+        from prism_mt.report.plots import plot_sweep
 
-        check_plot_path(options.plot)
         plot_sweep(found, options.plot)
 
 
@@ -106,6 +114,7 @@ class BiasOptions(OutputOptions):
 
 def run_bias(options: BiasOptions) -> None:
     """Print what models think of their own output, of copies and of people's paraphrases."""
+    check_plot(options)
     if options.model:
         texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
         models = {name: _judge(texts, ModelInUse(name, options.offline), options) for name in options.model}
@@ -120,9 +129,8 @@ def run_bias(options: BiasOptions) -> None:
         [bias_table({name: summarise(items) for name, items in models.items()}), bins_table(bins)], options
     )
     if options.plot:
-        from prism_mt.report.plots import check_plot_path, plot_bins
+        from prism_mt.report.plots import plot_bins
 
-        check_plot_path(options.plot)
         plot_bins(bins, options.plot)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
+    check_plot,
     choose_reference,
     load,
     setting_of,
@@ -38,10 +39,7 @@ def run_references(options: ReferenceOptions) -> None:
         raise PrismError("--draws must be at least 1")
     if options.humans:
         raise PrismError("machine-translated references are for machine translation only: leave out --humans")
-    if options.plot:
-        from prism_mt.report.plots import check_plot_path
-
-        check_plot_path(options.plot)
+    check_plot(options)
     task = task_of(options)
     given = load(options.judgments, options.scores, replace(options, metric=[]), task)
     model = ModelInUse(options.model, options.offline, cached=True)

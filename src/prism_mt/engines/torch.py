@@ -57,8 +57,10 @@ class TorchEngine:
         # Only real positions are projected: the vocabulary is the widest layer.
         real = ~target_padding[:, 1:]
         labels = target[:, 1:][real]
-        logits = self.network.project(states[real]).float() / self.temperature
-        scores = logits.gather(1, labels[:, None])[:, 0] - logits.logsumexp(1)
+        logits = self.network.project(states[real]).float()
+        if self.temperature != 1.0:
+            logits /= self.temperature
+        scores = logits.log_softmax(1).gather(1, labels[:, None])[:, 0]
         lengths = [len(pair.target) - 1 for pair in batch]
         return [part.numpy() for part in torch.split(scores.cpu(), lengths)]
 

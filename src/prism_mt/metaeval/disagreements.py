@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, Matrix, MetricScores
 
 
@@ -42,6 +43,12 @@ def disagreements(
 
     Only outputs that all metrics have scored are compared, so that percentiles mean the same for all.
     """
+    texts = judgments.texts
+    if count < 1:
+        raise PrismError(f"the number of outputs each way must be at least 1, not {count}")
+    if texts and reference is not None and reference not in texts.references:
+        known_names = ", ".join(texts.references) or "none"
+        raise PrismError(f"{judgments.place} has no reference {reference!r}; it has {known_names}")
     aligned = {metric.metric: metric.align(judgments) for metric in metrics}
     known = ~np.isnan(judgments.scores)
     for scores in aligned.values():
@@ -53,7 +60,7 @@ def disagreements(
 
     def describe(index: int) -> Disagreement:
         row, column = places[index].tolist()
-        texts = judgments.texts
+        outputs = texts.outputs.get(judgments.systems[row]) if texts else None
         return Disagreement(
             segment=judgments.segments[column],
             system=judgments.systems[row],
@@ -62,7 +69,7 @@ def disagreements(
             metrics={name: float(values[index]) for name, values in ranks.items()},
             source=texts.sources[column] if texts else None,
             reference=texts.references[reference][column] if texts and reference else None,
-            output=texts.outputs[judgments.systems[row]][column] if texts else None,
+            output=outputs[column] if outputs else None,
         )
 
     def greatest(order: Sequence[int]) -> tuple[Disagreement, ...]:

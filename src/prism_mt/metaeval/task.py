@@ -12,6 +12,7 @@ StatisticName = Literal[
     "pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23", "soft-accuracy", "darr"
 ]
 Test = Literal["williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"]
+_CORRELATIONS = ("pearson", "spearman", "kendall-b", "kendall-c")
 
 _FITTING: dict[Level, tuple[set[str], set[str]]] = {
     "segments": (
@@ -53,6 +54,10 @@ class Task:
             raise PrismError(f"{self.test} does not test {self.level}: choose one of {', '.join(sorted(tests))}")
         if self.test == "williams" and (self.statistic != "pearson" or self.over != "none"):
             raise PrismError("Williams' test compares Pearson correlations over all scores at once, nothing else")
+        if self.over != "none" and (self.level != "segments" or self.statistic not in _CORRELATIONS):
+            raise PrismError(
+                f"only correlations of segments are averaged over {self.over}, not {self.statistic} of {self.level}"
+            )
 
     def reference(self, testset: str, pair: str) -> str | None:
         """The name of the standard reference, None where the task does not say."""

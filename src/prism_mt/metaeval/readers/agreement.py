@@ -28,6 +28,8 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
             raise PrismError(f"{where}: expected lp, segment, better, worse and bits below a line #lp")
         if values[4] not in ("", "-") and len(values[4]) != len(metrics[values[0]]):
             raise PrismError(f"{where}: {len(values[4])} bits for {len(metrics[values[0]])} metrics")
+        if values[4].strip("01") not in ("", "-"):
+            raise PrismError(f"{where}: a bit is 1 where a metric agrees and 0 where not, found {values[4]!r}")
         rows.setdefault(values[0], []).append((values[1], values[2], values[3], values[4]))
     return [_judgments(stem(path).split(".")[0], lp, metrics[lp], found) for lp, found in rows.items()]
 

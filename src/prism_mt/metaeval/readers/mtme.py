@@ -11,7 +11,7 @@ from pathlib import Path
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.judgments import Judgments, MetricScores
 from prism_mt.metaeval.readers.collect import Collector
-from prism_mt.metaeval.readers.fields import number, numbered_lines
+from prism_mt.metaeval.readers.fields import first_line, number, numbered_lines
 from prism_mt.text.lines import open_lines
 
 
@@ -25,6 +25,15 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
         lp, kind = file.name.split(".")[0], ".".join(file.name.split(".")[1:-2])
         kinds.setdefault(lp, set()).add(kind)
     return [_judgments(path, lp, _kind(path, lp, found, score)) for lp, found in kinds.items() if found]
+
+
+def metric_of(file: Path) -> Path | None:
+    """The BASE of `BASE.seg.score` or `BASE.sys.score` with two columns and no header, None for any other file."""
+    base = file.name.removesuffix(".seg.score").removesuffix(".sys.score")
+    if base == file.name:
+        return None
+    columns = first_line(file).lower().split("\t")
+    return file.with_name(base) if len(columns) == 2 and "score" not in columns else None
 
 
 def read_metrics(folder: Path, pair: str) -> list[MetricScores]:

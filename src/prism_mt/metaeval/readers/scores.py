@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,14 @@ _PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
 _SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 
 
+def read_all_scores(
+    paths: Sequence[Path], pair: str | None = None, pairs: Collection[str] = ()
+) -> list[MetricScores]:
+    """The metrics of several files or folders. Of a metric's `.seg.score` and `.sys.score` either reads both."""
+    once = {(not path.is_dir() and mtme.metric_of(path)) or path: path for path in paths}
+    return [metric for path in once.values() for metric in read_scores(path, pair, pairs)]
+
+
 def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()) -> list[MetricScores]:
     """The metrics of a file or folder; `pair` names the language pair where the file does not say it."""
     if path.is_dir():
@@ -27,8 +35,7 @@ def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()
         columns = first_line(path).split("\t")
         if "score" in map(str.lower, columns):
             found = _read_table(path, pair)
-        elif len(columns) == 2 and path.name.endswith((".seg.score", ".sys.score")):
-            base = path.with_name(path.name.removesuffix(".seg.score").removesuffix(".sys.score"))
+        elif base := mtme.metric_of(path):
             found = [mtme.read_metric(base, _pair_of_folder(path, pair))]
         else:
             found = _read_submission(path)
