@@ -11,7 +11,7 @@ from tiny_bert import make_bert  # noqa: E402
 from prism_mt.cli.main import main  # noqa: E402
 from prism_mt.errors import PrismError  # noqa: E402
 from prism_mt.metrics.base import Segment  # noqa: E402
-from prism_mt.metrics.catalogue import Setting, make_metric  # noqa: E402
+from prism_mt.metrics.catalogue import Setting, make_metric, make_metrics  # noqa: E402
 from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
 
 TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}
@@ -160,6 +160,33 @@ def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest
     config.write_text(config.read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(PrismError, match="trained with another encoder"):
         scores_of(run)
+    assert main(["metric", "train", str(configure(run, epochs=2))]) == 2
+    assert "other settings" in capsys.readouterr().err
+
+
+def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, epochs=1))]) == 0
+    path = run / "out" / "metric.json"
+    whole = path.read_text("utf-8")
+    for text, message in [
+        ("[1]", "expected a JSON object"),
+        ("[" * 100_000, "cannot read"),
+        (whole.replace('"hidden": 6', '"hidden": 7'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 6', '"hidden": -6'), "has not the network that metric.json describes"),
+    ]:
+        path.write_text(text, "utf-8")
+        with pytest.raises(PrismError, match=message):
+            scores_of(run)
+
+
+def test_two_metrics_of_one_kind_have_two_names(run: Path) -> None:
+    for seed, output in ((1, "one"), (2, "two")):
+        assert main(["metric", "train", str(configure(run, epochs=1, seed=seed, output=output))]) == 0
+    one, two, bleu = make_metrics([str(run / "one"), str(run / "two"), "bleu"], Setting("en"))
+    assert [one.name, two.name, bleu.name] == [f"esim:{run / 'one'}", f"esim:{run / 'two'}", "bleu"]
+    assert one.signature().startswith(f"esim:{run / 'one'}|weights:")
+    (alone,) = make_metrics([str(run / "one")], Setting("en"))
+    assert alone.name == "esim"
 
 
 def test_other_judgments_are_another_run_but_another_folder_is_not(

@@ -16,7 +16,7 @@ from prism_mt.comparison.measure import measured_from, score_all
 from prism_mt.comparison.outside import bring_in
 from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import METRICS, Setting, make_metric
+from prism_mt.metrics.catalogue import METRICS, Setting, make_metric, make_metrics
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
@@ -86,7 +86,7 @@ def run(options: CompareOptions) -> None:
     check_sides(names, inputs.text)
     brought = _brought(options, systems, inputs)
     setting = _setting(options, names, inputs)
-    metrics = [make_metric(name, setting) for name in names]
+    metrics = make_metrics(names, setting)
     measured, traces = _measure(metrics, inputs)
     measured += brought
     comparisons = [compare(one, test) for one in measured]

@@ -19,7 +19,7 @@ from prism_mt.metaeval.readers.scores import read_all_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric, is_called
 from prism_mt.metaeval.task import PRESETS, Task, preset
-from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metrics
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.models.resolve import DEFAULT_MODEL
@@ -183,8 +183,8 @@ def _metrics_of(
     setting = setting_of(judgments, options, model)
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
-    for name in options.metric:
-        here.append(score_texts(make_metric(name, setting), judgments, reference, only_judged))
+    for metric in make_metrics(options.metric, setting, make_metric):
+        here.append(score_texts(metric, judgments, reference, only_judged))
     return here
 
 

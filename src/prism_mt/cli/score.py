@@ -15,7 +15,7 @@ from prism_mt.cli.options import Command, option
 from prism_mt.errors import PrismError
 from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric, SegmentScore
-from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
+from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metrics
 from prism_mt.metrics.combined import parse_terms
 from prism_mt.metrics.evaluate import ParallelText, evaluate
 from prism_mt.metrics.pairs import LongPolicy
@@ -123,7 +123,7 @@ def run(options: ScoreOptions) -> None:
     setting = Setting(
         code, inputs.source_language, model, prism, paraphrases, options.encoder, options.language_model
     )
-    metrics = [make_metric(name, setting) for name in names or default_metrics(inputs.text)]
+    metrics = make_metrics(names or default_metrics(inputs.text), setting)
     if _is_stream(options, metrics, inputs.text):
         _stream(options, metrics[0], inputs)
         return

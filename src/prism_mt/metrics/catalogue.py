@@ -1,6 +1,7 @@
 """All metrics by name. A new metric is one file and one line here."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -193,6 +194,18 @@ METRICS: dict[str, Entry] = {
 def make_metric(name: str, setting: Setting) -> Metric:
     """The metric of this name with all its options fixed."""
     return entry(name).make(setting)
+
+
+def make_metrics(
+    names: Sequence[str], setting: Setting, make: Callable[[str, Setting], Metric] = make_metric
+) -> list[Metric]:
+    """Metrics of one run. Trained ones of one kind are told apart by what was asked for, such as `esim:runs/a`."""
+    metrics = [make(name, setting) for name in names]
+    counts = Counter(metric.name for metric in metrics)
+    for asked, metric in zip(names, metrics, strict=True):
+        if counts[metric.name] > 1:
+            metric.name = f"{metric.name}:{asked}"
+    return metrics
 
 
 def entry(name: str) -> Entry:

@@ -63,8 +63,10 @@ def read_spec(folder: Path) -> MetricSpec:
     path = folder / CONFIG
     try:
         table = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise PrismError(f"cannot read {path}: {error}") from error
+    if not isinstance(table, dict):
+        raise PrismError(f"{path} is not the description of a trained metric: expected a JSON object")
     return from_table(table, MetricSpec, str(path))
 
 
@@ -88,6 +90,7 @@ def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
     from hashlib import sha256
 
     try:
+        from safetensors import SafetensorError
         from safetensors.torch import load
 
         from prism_mt.metrics.regression_network import RegressionNetwork
@@ -99,8 +102,11 @@ def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
         raise PrismError(f"cannot read {folder / WEIGHTS}: {error.strerror}") from error
     if sha256(content).hexdigest() != spec.digest:
         raise PrismError(f"{folder / WEIGHTS} is damaged: its sha256 is not the one in {CONFIG}")
-    network = RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden)
-    network.load_state_dict(load(content))
+    try:
+        network = RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden)
+        network.load_state_dict(load(content))
+    except (RuntimeError, ValueError, MemoryError, SafetensorError) as error:
+        raise PrismError(f"{folder / WEIGHTS} has not the network that {CONFIG} describes ({error})") from error
     return network.eval()
 
 

@@ -257,7 +257,7 @@ class MetricTrainer:
             f"epoch {progress.epoch}: loss {loss:.4f}, dev Pearson {correlation:.4f}", file=sys.stderr, flush=True
         )
         state = {
-            "config": _fingerprint(self.config),
+            "config": _fingerprint(self.config, self.spec),
             "network": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "schedule": self.schedule.state_dict(),
@@ -272,7 +272,7 @@ class MetricTrainer:
         except Exception as error:
             # torch reports a damaged file with whatever exception its unpickler meets first.
             raise PrismError(f"cannot read {self._state}: start again with --fresh") from error
-        if state["config"] != _fingerprint(self.config):
+        if state["config"] != _fingerprint(self.config, self.spec):
             raise PrismError(
                 f"{self.config.output} has a run with other settings: choose another output, or --fresh"
             )
@@ -282,10 +282,14 @@ class MetricTrainer:
         self.progress = Progress(**state["progress"])
 
 
-def _fingerprint(config: MetricConfig) -> str:
+def _fingerprint(config: MetricConfig, spec: MetricSpec) -> str:
     """The settings that a run must keep; more epochs or patience may be given to it later."""
     changeable = {"epochs", "patience", "output"}
     settings = {name: value for name, value in dataclasses.asdict(config).items() if name not in changeable}
-    for name in ("train", "dev"):  # by content: their paths depend on the folder that the command is given in
+    for name in (
+        "train",
+        "dev",
+    ):  # by content, as the encoder: paths depend on the folder that the command is given in
         settings[name] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in getattr(config, name)]
+    settings["encoder"] = spec.encoder_digest
     return json.dumps(settings, default=str, sort_keys=True)
