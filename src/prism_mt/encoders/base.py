@@ -1,6 +1,8 @@
 """What a contextual encoder is: texts in, vectors of their pieces in every layer out."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +40,18 @@ def batches_by_length(lengths: Sequence[int], budget: int = _BUDGET) -> Iterator
         count = max(1, budget // max(1, lengths[order[start]]))
         yield order[start : start + count]
         start += count
+
+
+@contextmanager
+def reading(folder: Path, what: str) -> Iterator[None]:
+    """Damaged files show as whatever transformers, safetensors, torch or json meet first: all of it is one sentence."""
+    try:
+        yield
+    except PrismError:
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PrismError(f"{folder} is not {what}: {reason}") from error
 
 
 def check_length(text: str, pieces: int, limit: int, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length
+from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length, reading
 from prism_mt.errors import MissingExtra, PrismError
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
@@ -23,30 +23,13 @@ class HuggingFaceEncoder:
     """Any encoder that transformers can read; no code is run from the folder."""
 
     def __init__(self, folder: Path, name: str = "") -> None:
-        try:
-            import transformers
-        except ImportError:
-            raise MissingExtra("a Hugging Face encoder", "hf") from None
         self.name = name or folder.name
         self.digest = _digest(folder)
-        library: Any = transformers
-        library.utils.logging.disable_progress_bar()
-        try:
-            self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-            self._model: Any
-            self._model, loading = library.AutoModel.from_pretrained(
-                str(folder), local_files_only=True, output_loading_info=True
-            )
-        except Exception as error:
-            # Damaged files show as whatever transformers, safetensors or torch meet first.
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise PrismError(f"{folder} is not a usable Hugging Face encoder: {reason}") from error
+        with reading(folder, "a usable Hugging Face encoder"):
+            self._tokenizer, self._model = load_network(folder)
         settings = self._model.config
         if _is_decoder(settings):
             raise PrismError(f"{folder} is a {settings.model_type} model, not an encoder")
-        if missing := sorted(name for name in loading["missing_keys"] if not _UNUSED.search(name)):
-            raise PrismError(f"the weights of {folder} are incomplete: there is no {missing[0]}")
-        self._model.eval()
         self._tokenizer.padding_side = "right"  # pieces are found by their places from the left
         self.layers = settings.num_hidden_layers + 1
         self.width = settings.hidden_size
@@ -78,6 +61,23 @@ class HuggingFaceEncoder:
         padded = self._tokenizer.pad({"input_ids": batch}, return_tensors="pt", verbose=False)
         output = self._model(**padded, output_hidden_states=True)
         return torch.stack(output.hidden_states, dim=1).float().numpy()
+
+
+def load_network(folder: Path) -> tuple[Any, Any]:
+    """Tokenizer and model, which has all its weights; no code is run from the folder."""
+    try:
+        import transformers
+    except ImportError:
+        raise MissingExtra("a Hugging Face encoder", "hf") from None
+    library: Any = transformers
+    library.utils.logging.disable_progress_bar()
+    tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+    model, loading = library.AutoModel.from_pretrained(
+        str(folder), local_files_only=True, output_loading_info=True
+    )
+    if missing := sorted(name for name in loading["missing_keys"] if not _UNUSED.search(name)):
+        raise PrismError(f"the weights of {folder} are incomplete: there is no {missing[0]}")
+    return tokenizer, model.eval()
 
 
 def _is_decoder(settings: Any) -> bool:

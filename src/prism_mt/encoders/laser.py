@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from prism_mt.encoders.base import batches_by_length
+from prism_mt.encoders.base import batches_by_length, reading
 from prism_mt.encoders.sentence import Vectors, unit_length
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt.errors import MissingExtra
 
 _END, _UNKNOWN = 2, 3
 _FIRST_PIECE = 4
@@ -30,13 +30,11 @@ class Laser:
             raise MissingExtra("the encoder laser", "train") from None
         import sentencepiece
 
-        try:
+        with reading(folder, "a complete LASER2 encoder"):
             checkpoint = torch.load(folder / "laser2.pt", map_location="cpu", weights_only=True)
             self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "laser2.spm"))
             self._ids = checkpoint.get("dictionary") or _read_dictionary(folder / "laser2.cvocab")
             self._embedding, self._lstm = _build(checkpoint["params"], checkpoint["model"])
-        except (OSError, KeyError, RuntimeError, ValueError) as error:
-            raise PrismError(f"{folder} has no complete LASER2 encoder: {error}") from error
 
     def encode(self, texts: list[str]) -> Vectors:
         """One vector per text."""

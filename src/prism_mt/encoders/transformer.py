@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt.encoders.base import reading
+from prism_mt.encoders.huggingface import load_network
 from prism_mt.encoders.languages import card_languages
 from prism_mt.encoders.sentence import Vectors, unit_length
-from prism_mt.errors import MissingExtra, PrismError
 
 _BATCH = 64
 _LOG = logging.getLogger("prism_mt")
@@ -20,27 +21,20 @@ class SentenceTransformer:
     """A Transformer, a pooling of its last layer, and any dense layers behind it."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            from transformers import AutoModel, AutoTokenizer
-        except ImportError:
-            raise MissingExtra("the encoder sentence-transformers", "hf") from None
         self.languages = card_languages(folder)
         self._cut = False
-        try:
+        with reading(folder, "a usable sentence-transformers folder"):
             modules = json.loads((folder / "modules.json").read_text("utf-8"))
             kinds = [(module["type"].rsplit(".", 1)[-1], folder / module["path"]) for module in modules]
             if kinds[0][0] != "Transformer" or kinds[1][0] != "Pooling":
                 raise ValueError("its first modules are not Transformer and Pooling")
-            self._tokenizer = AutoTokenizer.from_pretrained(str(kinds[0][1]), local_files_only=True)
-            self._model: Any = AutoModel.from_pretrained(str(kinds[0][1]), local_files_only=True).eval()
+            self._tokenizer, self._model = load_network(kinds[0][1])
             self._pooling = _read_pooling(kinds[1][1])
             self._dense = [_read_dense(path) for kind, path in kinds[2:] if kind == "Dense"]
             self._limit = _read_limit(kinds[0][1])
             odd = {kind for kind, _ in kinds[2:]} - {"Dense", "Normalize"}
             if odd:
                 raise ValueError(f"it has modules that are not supported: {', '.join(sorted(odd))}")
-        except (OSError, KeyError, IndexError, ValueError) as error:
-            raise PrismError(f"{folder} is not a usable sentence-transformers folder: {error}") from error
 
     def encode(self, texts: list[str]) -> Vectors:
         """One vector per text; batches of similar length waste the least."""
