@@ -1,5 +1,6 @@
 """Weights in every form they come in, and every file that can be missing, damaged or unsupported."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -273,3 +274,25 @@ def test_fetch_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub, "snapshot_download", no_network)
     with pytest.raises(PrismError, match=r"cannot fetch hf:nobody/nothing: no route to host$"):
         huggingface.fetch("nobody/nothing", offline=False)
+
+
+@pytest.mark.parametrize("family", ["m2m100", "marian-separate"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_any_value_in_the_configuration_is_a_sentence_or_a_model(
+    family: Family, name: str, copied: Copier
+) -> None:
+    folder = copied(family)
+    whole = json.loads((folder / name).read_text("utf-8"))
+    texts = [
+        json.dumps({**whole, key: value})
+        for key in whole
+        for value in (None, -1, 10**30, 1.5, "x", "", [], ["x"], {}, {"a": 1}, True)
+    ]
+    refused = 0
+    for text in [*texts, "[" * 100_000, "[]", '{"a":']:
+        (folder / name).write_text(text, "utf-8")
+        try:
+            huggingface.read(folder)
+        except PrismError:
+            refused += 1
+    assert refused >= 3  # the last three at least; anything but our own error ends the test

@@ -61,7 +61,7 @@ KINDS = {
 def read_architecture(folder: Folder) -> Architecture:
     """The architecture that the configuration describes; ties and bias are settled when the weights are read."""
     config = folder.config
-    if config.get("model_type") not in KINDS:
+    if str(config.get("model_type")) not in KINDS:
         raise PrismError(
             f"{folder.path} is a model of type {config.get('model_type')}; supported: {', '.join(KINDS)}"
         )
@@ -106,7 +106,7 @@ def _unsupported(folder: Folder, kind: Kind) -> list[str]:
     """Every option that would change the numbers in a way that is not known here."""
     config = folder.config
     problems = kind.contradicted(config)
-    if config.get("activation_function") not in _ACTIVATIONS:
+    if str(config.get("activation_function")) not in _ACTIVATIONS:
         problems.append(f"activation_function: {config.get('activation_function')}")
     if config.get("quantization_config"):
         problems.append("quantization_config (quantised weights: take the model that they were made from)")

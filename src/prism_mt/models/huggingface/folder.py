@@ -82,7 +82,7 @@ def is_huggingface(path: Path) -> bool:
     """Whether the folder has a config.json that names a `model_type`."""
     try:
         config = json.loads((path / "config.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(config, dict) and "model_type" in config
 
@@ -95,7 +95,7 @@ def read_table(path: Path) -> dict[str, Any]:
         raise PrismError(f"{path.parent} has no {path.name}: get the model again") from None
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PrismError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(table, dict):
         raise PrismError(f"{path} must hold a JSON object")

@@ -89,8 +89,12 @@ def conventions(
             )
     if "<unk>" not in pieces:
         raise PrismError(f"{folder.path}: the vocabulary has no <unk>")
-    bos = config.get("bos_token_id")
-    return Conventions(source, target, eos if bos is None else int(bos), pad, eos, pieces.index("<unk>"))
+    bos = eos if config.get("bos_token_id") is None else config["bos_token_id"]
+    if type(bos) is not int or not 0 <= bos < len(pieces):
+        raise PrismError(
+            f"{folder.path / 'config.json'}: bos_token_id is {bos!r}, which is not an id of the tokenizer"
+        )
+    return Conventions(source, target, bos, pad, eos, pieces.index("<unk>"))
 
 
 def decoder_start(folder: Folder) -> Symbol:
