@@ -1,8 +1,5 @@
-"""The whole preparation on a corpus made up here: results, resumption, determinism and mistakes."""
+"""The whole preparation on a corpus made up here: results, resumption, determinism."""
 
-import errno
-import filecmp
-import json
 import os
 import signal
 import subprocess
@@ -14,126 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_corpus import CONFIG, command, run, same_files
 
 from prism_mt.cli.main import main
-from prism_mt.config import load_toml
-from prism_mt.corpus.config import CorpusConfig
-from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
-from prism_mt.corpus.pipeline import open_preparation, prepare
-from prism_mt.corpus.report import Report
+from prism_mt.corpus.executor import Processes, Ray
 from prism_mt.training.shards import ShardDataset
-
-CONFIG = """
-languages = ["de", "en", "fr"]
-heldout = ["test.tsv"]
-seed = 7
-
-[[source]]
-path = "multi.jsonl"
-
-[[source]]
-path = "pairs.tsv"
-group = "web"
-
-[[step]]
-kind = "normalise"
-
-[[step]]
-kind = "length"
-
-[[step]]
-kind = "deduplicate"
-
-[[step]]
-kind = "decontaminate"
-
-[[step]]
-kind = "copies"
-pieces = 400
-sentences = 1000
-
-[[step]]
-kind = "minimum"
-pair = 5
-
-[[step]]
-kind = "sample"
-total = 900
-temperature = 2.0
-max_repeat = 2.0
-
-[vocabulary]
-size = 380
-sentences = 2000
-
-[shards]
-max_pieces = 60
-valid = 5
-valid_share = 0.02
-"""
-
-SUBJECTS = {
-    "en": ["the dog", "the old man", "a teacher", "my sister", "the green bird", "our neighbour"],
-    "de": ["der Hund", "der alte Mann", "ein Lehrer", "meine Schwester", "der grüne Vogel", "unser Nachbar"],
-    "fr": ["le chien", "le vieil homme", "un professeur", "ma sœur", "l'oiseau vert", "notre voisin"],
-}
-VERBS = {
-    "en": ["sees", "has found", "never forgets", "will buy", "wants to paint", "has lost"],
-    "de": ["sieht", "fand gestern", "vergisst nie", "kauft bald", "malt gern", "verlor"],
-    "fr": ["voit", "a trouvé", "n'oublie jamais", "achètera", "veut peindre", "a perdu"],
-}
-OBJECTS = {
-    "en": ["bread", "a house", "the sea", "ten letters", "this garden", "that song", "snow", "money"],
-    "de": ["Brot", "ein Haus", "das Meer", "zehn Briefe", "diesen Garten", "jenes Lied", "Schnee", "Geld"],
-    "fr": ["du pain", "une maison", "la mer", "dix lettres", "ce jardin", "cette chanson", "la neige", "l'argent"],
-}
-
-
-def sentence(language: str, number: int) -> str:
-    words = (SUBJECTS[language][number % 6], VERBS[language][number // 6 % 6], OBJECTS[language][number // 36 % 8])
-    return " ".join(words) + "."
-
-
-# Several chunks from little text.
-SMALL_BLOCKS = {"tsv": 2000, "jsonl": 2000, "moses": 2000, "tmx": 2000}
-
-
-def make_corpus(folder: Path) -> Path:
-    multi = [{code: sentence(code, number) for code in ("en", "de", "fr")} for number in range(250)]
-    (folder / "multi.jsonl").write_text("".join(json.dumps(row) + "\n" for row in multi), "utf-8")
-    pairs = [f"en\tde\t{sentence('en', number)}\t{sentence('de', number)}" for number in range(200, 288)]
-    pairs += ["en\tde\tonly three", "de\ten\t\tempty", "de\ten\tcopied words stay here\tcopied words stay here"]
-    (folder / "pairs.tsv").write_text("\n".join(pairs) + "\n", "utf-8")
-    (folder / "test.tsv").write_text(f"en\tde\t{sentence('en', 3).upper()}\tx\n", "utf-8")
-    (folder / "config.toml").write_text(CONFIG, "utf-8")
-    return folder
-
-
-@pytest.fixture
-def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("prism_mt.corpus.readers._BLOCK_BYTES", SMALL_BLOCKS)
-    return make_corpus(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of an uninterrupted run in one process."""
-    folder = make_corpus(tmp_path_factory.mktemp("whole"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("prism_mt.corpus.readers._BLOCK_BYTES", SMALL_BLOCKS)
-        run(folder, folder / "out")
-    return folder / "out"
-
-
-def run(corpus: Path, output: Path, executor: Executor | None = None) -> Report:
-    loaded = load_toml(corpus / "config.toml", CorpusConfig)
-    return prepare(open_preparation(loaded, corpus, output, "config.toml"), executor or Serial())
-
-
-def same_files(first: Path, second: Path) -> bool:
-    names = sorted(path.name for path in first.iterdir())
-    assert names == sorted(path.name for path in second.iterdir())
-    return filecmp.cmpfiles(first, second, names, shallow=False) == (names, [], [])
 
 
 def test_counts_rejects_and_shards(corpus: Path) -> None:
@@ -157,6 +39,8 @@ def test_counts_rejects_and_shards(corpus: Path) -> None:
     train, valid = (ShardDataset(corpus / "out", part) for part in ("train", "valid"))
     assert len(train) == totals["training"][2]
     assert 0 < len(valid) == totals["validation"][2]
+    assert totals["set aside"][0] > totals["set aside"][1] == len(valid)
+    assert totals["set aside"][0] + totals["training"][0] == totals["pieces"][2]
 
 
 def test_validation_sentences_are_in_no_training_row(whole: Path) -> None:
@@ -246,11 +130,6 @@ def test_a_killed_process_is_resumed(corpus: Path) -> None:
     assert same_files(corpus / "whole", corpus / "killed")
 
 
-def command(corpus: Path, output: str, *more: str) -> int:
-    words = ["corpus", "prepare", str(corpus / "config.toml"), "--root", str(corpus), "--workers", "1"]
-    return main([*words, "--output", str(corpus / output), *more])
-
-
 def test_unfinished_work_of_another_configuration_is_not_touched(corpus: Path) -> None:
     with pytest.raises(Interrupted):
         run(corpus, corpus / "out", StopsAfter(3))
@@ -266,70 +145,6 @@ def test_work_that_was_half_removed_is_not_used(corpus: Path) -> None:
     (corpus / "config.toml").write_text(CONFIG.replace("seed = 7", "seed = 8"), "utf-8")
     assert [command(corpus, output) for output in ("out", "whole")] == [0, 0]
     assert same_files(corpus / "whole", corpus / "out")
-
-
-def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> str:
-    (corpus / "config.toml").write_text(config, "utf-8")
-    assert command(corpus, "out") == 2
-    message = capsys.readouterr().err
-    assert message.count("\n") == 1
-    return message
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"de", "en", "fr"', '"de", "en", "qqx"', "unknown language 'qqx'"),
-        ('"de", "en", "fr"', '"deu", "en", "fr"', "write the language deu as de"),
-        ("seed = 7", "seeds = 7", "unknown key seeds"),
-        ("total = 900", "totals = 900", "step 7 (sample): unknown key totals"),
-        ('kind = "length"', 'kind = "lenght"', "unknown kind of step 'lenght'"),
-        ('heldout = ["test.tsv"]', 'heldout = ["multi.jsonl"]', "both a source and held out"),
-        ('heldout = ["test.tsv"]', 'heldout = ["none.tsv"]', "no file matches"),
-        ('path = "multi.jsonl"', 'path = "multi.jsonl"\npairs = ["en-nl"]', "name nl, which is no language"),
-        ("max_repeat = 2.0", "max_repeat = 2.0\nlanguages = { zh = 2 }", "the language zh of a step"),
-        ("max_repeat = 2.0", "max_repeat = 0.0", "must be above 0"),
-        ("max_repeat = 2.0", "shares = { film = 1 }", "the group film of a step"),
-        ('kind = "normalise"', 'kind = "margin"\nthresholds = { film = 1.1 }', "the group film of a step"),
-        ('kind = "normalise"', 'kind = "margin"\nencoder = "laser"', "laser needs the folder"),
-        ("size = 380", "size = 38000", "could not be trained with 38000 pieces"),
-        (
-            'languages = ["de", "en", "fr"]',
-            'languages = ["nl", "it"]',
-            "no rows are left after the step deduplicate",
-        ),
-    ],
-)
-def test_mistakes_end_in_one_sentence(
-    corpus: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, message: str
-) -> None:
-    assert message in failure(corpus, capsys, CONFIG.replace(old, new))
-
-
-def test_training_rows_that_are_held_out_are_an_error(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = CONFIG.replace('[[step]]\nkind = "decontaminate"\n', "")
-    message = failure(corpus, capsys, config)
-    assert "rows have a sentence of the held-out files (test.tsv)" in message
-    assert not (corpus / "out" / "meta.json").exists()
-
-
-def test_a_full_disk_is_one_sentence(
-    corpus: Path, whole: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = 0
-
-    def fsync(descriptor: int) -> None:
-        nonlocal calls
-        calls += 1
-        if calls > 10:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", fsync)
-        assert "No space left on device" in failure(corpus, capsys, CONFIG)
-    # With room again the run goes on.
-    run(corpus, corpus / "out")
-    assert same_files(whole, corpus / "out")
 
 
 def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,10 +42,13 @@ class Preparation:
 
 def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str) -> Preparation:
     """Check everything that can be checked before the first row is read."""
+    _check_numbers(config, where)
     sources = tuple(find_sources(config, root))
     _check_languages(config, sources, where)
     if config.vocabulary.model:
         path = find_files(config.vocabulary.model, root)[0]
+        if not path.is_file():
+            raise PrismError(f"{where}: vocabulary.model must be a SentencePiece model, and {path} is no file")
         language_tags(Vocabulary(path.read_bytes()), config.languages, str(path))
     heldout = tuple(path for pattern in config.heldout for path in find_files(pattern, root))
     both = {path.resolve() for path in heldout} & {path.resolve() for s in sources for path in s.files}
@@ -59,6 +62,24 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
     for step in steps:
         step.check()
     return Preparation(config, root, output, sources, heldout, steps)
+
+
+def _check_numbers(config: CorpusConfig, where: str) -> None:
+    vocabulary, shards = config.vocabulary, config.shards
+    rules = [
+        (vocabulary.size < 1 or vocabulary.sentences < 1, "vocabulary.size and sentences must be above 0"),
+        (not vocabulary.temperature > 0, "vocabulary.temperature must be above 0"),
+        (
+            not 0 < vocabulary.character_coverage <= 1,
+            "vocabulary.character_coverage must be above 0 and at most 1",
+        ),
+        (shards.max_pieces < 1 or shards.tokens < 1, "shards.max_pieces and tokens must be above 0"),
+        (shards.valid < 0, "shards.valid must not be below 0"),
+        (not 0 <= shards.valid_share < 1, "shards.valid_share must be at least 0 and below 1"),
+    ]
+    wrong = [message for broken, message in rules if broken]
+    if wrong:
+        raise PrismError(f"{where}: {'; '.join(wrong)}")
 
 
 def _check_languages(config: CorpusConfig, sources: Sequence[Source], where: str) -> None:

@@ -122,10 +122,13 @@ def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], 
             lang1, lang2 = pair.split("-")
             writer.add("valid", lang1, lang2, side1, side2)
     sizes = Counter(pair for pair, *_ in valid.rows())
-    return {
+    # A sentence set aside trains nothing, also where its pair has validation rows enough without it.
+    set_aside = {pair: [offered, sizes[pair], sizes[pair]] for pair, offered in sorted(valid.offered.items())}
+    parts = {
         name: {pair: [n, n, n] for pair, n in sorted(counts.items())}
         for name, counts in (("validation", sizes), ("training", writer.counts))
     }
+    return {"set aside": set_aside, **parts}
 
 
 def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, list[int], list[int], bool]]:
@@ -144,9 +147,11 @@ class _Validation:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self.offered = Counter[str]()
         self._found: dict[str, dict[int, tuple[list[int], list[int]]]] = {}
 
     def offer(self, pair: str, side1: list[int], side2: list[int]) -> None:
+        self.offered[pair] += 1
         found = self._found.setdefault(pair, {})
         # A row that the sampling repeats has the same hash each time.
         found[hash64(f"{side1} {side2}")] = (side1, side2)

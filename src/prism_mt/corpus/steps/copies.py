@@ -8,6 +8,7 @@ from pathlib import Path
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Corpus, Filter
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
+from prism_mt.errors import PrismError
 
 Pieces = Callable[[str], Sequence[str]]
 
@@ -38,6 +39,11 @@ class CopyFilter(Filter):
         super().__init__(config, context)
         self._tokenise = tokenise
         self._model: Path | None = None
+
+    def check(self) -> None:
+        """There must be something to learn pieces from."""
+        if min(self.config.pieces, self.config.sentences) < 1:
+            raise PrismError("pieces and sentences of the copies step must be above 0")
 
     def prepare(self, corpus: Corpus) -> None:
         """Train the SentencePiece model, unless an earlier run has."""

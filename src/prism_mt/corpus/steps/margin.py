@@ -11,7 +11,7 @@ import numpy.typing as npt
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, Step, check_names
 from prism_mt.encoders.sentence import EncoderName, Vectors, load_encoder
-from prism_mt.errors import MissingExtra
+from prism_mt.errors import MissingExtra, PrismError
 
 
 class Margin(Step):
@@ -43,6 +43,8 @@ class Margin(Step):
     def check(self) -> None:
         """The encoder and faiss must be there, and the groups known."""
         check_names(self.config.thresholds, self.context.groups, "the group")
+        if min(self.config.neighbours, self.config.max_rows) < 1:
+            raise PrismError("neighbours and max_rows of the margin step must be above 0")
         load_encoder(self.config.encoder, self._folder())
         _faiss()
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from prism_mt.corpus.hashing import HashSet, hash64
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Context, Copies, Ordered
+from prism_mt.errors import PrismError
 
 _SHINGLE = 5
 
@@ -36,6 +37,11 @@ class NearDuplicates(Ordered):
     def __init__(self, config: Config, context: Context) -> None:
         super().__init__(config, context)
         self._seen = HashSet()
+
+    def check(self) -> None:
+        """A signature has at least one value."""
+        if min(self.config.bands, self.config.band_size) < 1:
+            raise PrismError("bands and band_size of the near-duplicates step must be above 0")
 
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
         """One hash per band; the smallest hashes of a pair are the smaller ones of its two sides."""
