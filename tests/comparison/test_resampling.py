@@ -11,7 +11,7 @@ from sacrebleu.significance import PairedTest
 
 from prism_mt.comparison.compare import Comparison, Significance, compare
 from prism_mt.comparison.measure import measured_from, score_all
-from prism_mt.comparison.resampling import Bootstrap, bootstrap_p, chance, interval
+from prism_mt.comparison.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
 from prism_mt.metrics import surface
 from prism_mt.metrics.evaluate import ParallelText
 from prism_mt.text.lines import lines_of
@@ -116,7 +116,21 @@ def test_paired_bootstrap_centres_the_differences() -> None:
 
 def test_draws_of_negative_scores() -> None:
     statistics = np.array([[-1.0, 1.0], [-2.0, 1.0], [-6.0, 1.0]])
-    scores = Bootstrap(3, 500, 1).scores(statistics, lambda totals: totals[0] / totals[1])
+    [scores] = Bootstrap(3, 500, 1).scores([statistics], lambda totals: totals[0] / totals[1])
     assert scores.min() == -6.0
     assert scores.max() == -1.0
     assert scores.mean() == pytest.approx(-3.0, abs=0.2)
+
+
+def test_draws_in_parts_are_those_of_one_large_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism_mt.comparison.resampling._COLUMNS", 3)
+    segments, draws = 7, 101
+    first, second = np.random.default_rng(0).normal(size=(2, segments, 1))
+    keep = np.random.default_rng(5).integers(2, size=(draws, segments), dtype=np.bool_)[:, :, None]
+    mixed, rest = np.where(keep, first, second).sum(axis=1), np.where(keep, second, first).sum(axis=1)
+    [found] = Randomisation(segments, draws, 5).differences([first, second], [(0, 1)], lambda totals: totals[0])
+    np.testing.assert_allclose(found, np.abs(mixed - rest)[:, 0])
+    rng = np.random.default_rng(5)
+    chosen = [rng.choice(segments, size=segments, replace=True) for _ in range(draws)]
+    [scores] = Bootstrap(segments, draws, 5).scores([first], lambda totals: totals[0])
+    np.testing.assert_allclose(scores, [first[places].sum() for places in chosen])

@@ -104,8 +104,7 @@ def compare(measured: Measured, options: Significance) -> Comparison:
     count = measured.segments.shape[1]
     scores = measured.scores
     draws = options.count if options.test == "bootstrap" else DRAWS["bootstrap"]
-    bootstrap = Bootstrap(count, draws, options.seed)
-    samples = [bootstrap.scores(rows, measured.aggregate) for rows in measured.statistics]
+    samples = Bootstrap(count, draws, options.seed).scores(measured.statistics, measured.aggregate)
     p = _p_values(measured, scores, samples, options)
     order = tuple(np.argsort(-measured.merits(scores), kind="stable").tolist())
     clusters = rank_clusters([str(place) for place in order], lambda a, b: bool(p[int(a), int(b)] < SIGNIFICANT))
@@ -150,17 +149,16 @@ def agreements(measured: Sequence[Measured]) -> list[Agreement]:
 
 def _p_values(measured: Measured, scores: Vector, samples: Sequence[Vector], options: Significance) -> Matrix:
     p = np.ones((len(scores), len(scores)))
-    coins = None
-    if options.test == "randomisation":
+    pairs = list(_pairs(len(scores)))
+    differences = [float(scores[a] - scores[b]) for a, b in pairs]
+    if options.test == "bootstrap":
+        found = [bootstrap_p(samples[a], samples[b], d) for (a, b), d in zip(pairs, differences, strict=True)]
+    else:
         coins = Randomisation(measured.segments.shape[1], options.count, options.seed)
-    for a, b in _pairs(len(scores)):
-        observed = float(scores[a] - scores[b])
-        if coins is None:
-            p[a, b] = bootstrap_p(samples[a], samples[b], observed)
-        else:
-            shuffled = coins.differences(measured.statistics[a], measured.statistics[b], measured.aggregate)
-            p[a, b] = chance(shuffled, observed)
-        p[b, a] = p[a, b]
+        shuffled = coins.differences(measured.statistics, pairs, measured.aggregate)
+        found = [chance(one, d) for one, d in zip(shuffled, differences, strict=True)]
+    for (a, b), value in zip(pairs, found, strict=True):
+        p[a, b] = p[b, a] = value
     return p
 
 

@@ -3,7 +3,7 @@
 Statistics add up over segments, so a drawn test set is a row of weights, and all of them are one matrix product.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from prism_mt.metaeval.judgments import Matrix, Vector
 Aggregate = Callable[[Sequence[float]], float]
 """From added statistics to a system score."""
 
-_BLOCK = 100
+_ROWS = 32
+"""Draws made at a time: their coins fill whole words of 32 random bits, and so are those of one large draw."""
+_COLUMNS = 1 << 16
 _EQUAL = 1e-9
 
 
@@ -22,28 +24,43 @@ class Bootstrap:
     """Test sets of the same size, drawn with replacement; the same ones for every system and metric."""
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self._times = np.empty((draws, segments), dtype=np.uint16)
-        for draw in range(draws):
-            chosen = rng.choice(segments, size=segments, replace=True)
-            self._times[draw] = np.bincount(chosen, minlength=segments)
+        self._segments, self._draws, self._seed = segments, draws, seed
 
-    def scores(self, statistics: Matrix, aggregate: Aggregate) -> Vector:
-        """The system score on every drawn test set."""
-        return _scores(self._times, statistics, np.zeros(statistics.shape[1]), aggregate)
+    def scores(self, systems: Sequence[Matrix], aggregate: Aggregate) -> list[Vector]:
+        """Every system's score on every drawn test set."""
+        sums = _sums_of_draws(self._weights(), systems)
+        return [np.array([aggregate(row) for row in rows.tolist()]) for rows in sums]
+
+    def _weights(self) -> Iterator[NDArray[np.generic]]:
+        rng = np.random.default_rng(self._seed)
+        for start in range(0, self._draws, _ROWS):
+            times = np.empty((min(_ROWS, self._draws - start), self._segments), dtype=np.uint16)
+            for row in times:
+                row[:] = np.bincount(rng.choice(self._segments, size=self._segments), minlength=self._segments)
+            yield times
 
 
 class Randomisation:
-    """Coins that say for every segment whether two systems swap their outputs."""
+    """Coins that say for every segment whether two systems swap their outputs; the same ones for every pair."""
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
-        self._keep = np.random.default_rng(seed).integers(2, size=(draws, segments), dtype=np.bool_)
+        self._segments, self._draws, self._seed = segments, draws, seed
 
-    def differences(self, first: Matrix, second: Matrix, aggregate: Aggregate) -> Vector:
-        """Absolute differences of the two shuffled systems' scores, one per draw."""
-        mixed = _scores(self._keep, first - second, second.sum(axis=0), aggregate)
-        rest = _scores(self._keep, second - first, first.sum(axis=0), aggregate)
-        return np.abs(mixed - rest)
+    def differences(
+        self, systems: Sequence[Matrix], pairs: Iterable[tuple[int, int]], aggregate: Aggregate
+    ) -> Iterator[Vector]:
+        """For every pair of systems the absolute differences of their shuffled scores, one per draw."""
+        kept = _sums_of_draws(self._weights(), systems)
+        wholes = [rows.sum(axis=0) for rows in systems]
+        for a, b in pairs:
+            mixed, rest = wholes[b] - kept[b] + kept[a], wholes[a] - kept[a] + kept[b]
+            scores = [np.array([aggregate(row) for row in rows.tolist()]) for rows in (mixed, rest)]
+            yield np.abs(scores[0] - scores[1])
+
+    def _weights(self) -> Iterator[NDArray[np.generic]]:
+        rng = np.random.default_rng(self._seed)
+        for start in range(0, self._draws, _ROWS):
+            yield rng.integers(2, size=(min(_ROWS, self._draws - start), self._segments), dtype=np.bool_)
 
 
 def interval(samples: Vector) -> Interval:
@@ -71,12 +88,18 @@ def chance(differences: Vector, observed: float) -> float:
     return (larger + 1) / (len(differences) + 1)
 
 
-def _scores(weights: NDArray[np.generic], statistics: Matrix, base: Vector, aggregate: Aggregate) -> Vector:
-    """Scores of `base` plus the weighted sum of statistics, for every row of weights."""
-    return np.array([aggregate(row.tolist()) for block in _blocks(weights, statistics) for row in base + block])
+def _sums_of_draws(blocks: Iterable[NDArray[np.generic]], systems: Sequence[Matrix]) -> list[Matrix]:
+    """For every system its weighted sums, one row per draw. The weights of a few draws are all that is in memory."""
+    sums: list[list[Matrix]] = [[] for _ in systems]
+    for weights in blocks:
+        for rows, found in zip(systems, sums, strict=True):
+            found.append(_weighted(weights, rows))
+    return [np.concatenate(found) for found in sums]
 
 
-def _blocks(weights: NDArray[np.generic], statistics: Matrix) -> Iterator[Matrix]:
-    # Weights are kept in one or two bytes each; as numbers to multiply with they would fill the memory.
-    for start in range(0, len(weights), _BLOCK):
-        yield weights[start : start + _BLOCK].astype(np.float64) @ statistics
+def _weighted(weights: NDArray[np.generic], rows: Matrix) -> Matrix:
+    total = np.zeros((len(weights), rows.shape[1]))
+    for start in range(0, len(rows), _COLUMNS):
+        some = slice(start, start + _COLUMNS)
+        total += weights[:, some].astype(np.float64) @ rows[some]
+    return total
