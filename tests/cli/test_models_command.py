@@ -7,6 +7,7 @@ import re
 import tarfile
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_list(capsys: Any, cache: Path) -> None:
+def test_list(capsys: Any, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if find_spec("huggingface_hub"):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     code, out, _ = run(capsys, "list", "--format", "json")
     assert code == 0
     rows = json.loads(out)["rows"]
     names = [row["name"] for row in rows]
     assert [row["name"] for row in rows if row["here"]] == ["mini", "mini-ft"]
+    if find_spec("huggingface_hub"):
+        fetched = tmp_path / "models--alirezamsh--small100" / "snapshots" / "0123"
+        fetched.mkdir(parents=True)
+        (fetched / "pytorch_model.bin").touch()
+        rows = json.loads(run(capsys, "list", "--format", "json")[1])["rows"]
+        assert [row["name"] for row in rows if row["here"]] == ["mini", "mini-ft", "small100"]
     assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
 
 

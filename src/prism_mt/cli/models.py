@@ -9,7 +9,7 @@ from prism_mt.cli.options import Command, Group, option
 from prism_mt.errors import PrismError
 from prism_mt.models import catalogue
 from prism_mt.models.download import fetch
-from prism_mt.models.resolve import DEFAULT_MODEL, EMBEDDED, downloaded, open_model, read_foreign
+from prism_mt.models.resolve import DEFAULT_MODEL, downloaded, is_here, open_model, read_foreign
 from prism_mt.models.spec import weight_shapes
 from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
 from prism_mt.report.table import Column, Table, render
@@ -74,7 +74,7 @@ def run_list(options: ListOptions) -> None:
             model.parameters,
             model.licence,
             model.source,
-            "yes" if model.name in EMBEDDED or is_model_directory(downloaded(model.name)) else "",
+            "yes" if is_here(model) else "",
         )
         for model in catalogue.CATALOGUE
     ]

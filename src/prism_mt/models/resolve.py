@@ -48,6 +48,15 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
     raise PrismError(f"no model {name!r}: give a folder, hf:ORG/NAME, or one of {names}")
 
 
+def is_here(known: catalogue.KnownModel) -> bool:
+    """Whether a model of the catalogue can be used without the network."""
+    if known.name in EMBEDDED or is_model_directory(downloaded(known.name)):
+        return True
+    from prism_mt.models import huggingface
+
+    return known.source.startswith("hf:") and huggingface.is_fetched(known.source[3:])
+
+
 def read_foreign(path: Path) -> Model:
     """Read a model of another toolkit: the original layout (folder or tar) or a Hugging Face folder."""
     from prism_mt.models import fairseq, huggingface

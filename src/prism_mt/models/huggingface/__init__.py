@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prism_mt.models.huggingface.configuration import read_architecture
 from prism_mt.models.huggingface.folder import Folder, is_huggingface, open_folder
-from prism_mt.models.huggingface.hub import fetch
+from prism_mt.models.huggingface.hub import fetch, is_fetched
 from prism_mt.models.huggingface.m2m100 import is_small100, m2m100, small100
 from prism_mt.models.huggingface.marian import marian
 from prism_mt.models.huggingface.mbart import is_mbart50, mbart25, mbart50
@@ -19,7 +19,7 @@ from prism_mt.models.huggingface.weights import read_weights
 from prism_mt.models.model import Model
 from prism_mt.models.spec import ModelSpec
 
-__all__ = ["fetch", "is_huggingface", "read"]
+__all__ = ["fetch", "is_fetched", "is_huggingface", "read"]
 
 
 def read(path: Path) -> Model:

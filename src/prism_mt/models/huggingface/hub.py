@@ -47,6 +47,16 @@ def fetch(name: str, offline: bool = False, files: Sequence[str] = _FILES) -> Pa
     return folder
 
 
+def is_fetched(name: str) -> bool:
+    """Whether the hub's cache has the model `ORG/NAME`."""
+    try:
+        from huggingface_hub import constants
+    except ImportError:
+        return False
+    folder = Path(constants.HF_HUB_CACHE) / f"models--{name.replace('/', '--')}" / "snapshots"
+    return any(any(folder.glob(f"*/{weights}")) for weights in (*_SAFETENSORS, *_PICKLES))
+
+
 def _snapshot(name: str, patterns: list[str], offline: bool) -> Path:
     try:
         import huggingface_hub
