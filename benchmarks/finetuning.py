@@ -221,7 +221,9 @@ def reference_tables(before: str, after: str, options: argparse.Namespace) -> It
                 ):
                     standard = replace(scored(judgments, model, name), metric=title)
                     metrics.append(Studied(standard, metric_of(name, pair, model)))
-                studies.append(study_references(judgments, metrics, level, options.draws))
+                studies.append(
+                    study_references(judgments, metrics, level, options.draws, only_scored=options.only_scored)
+                )
             yield from (study_table(study) for study in studies)
             yield studies_table(studies)
 
@@ -237,6 +239,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, help="updates of one run; 0 is as many as the config has")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--draws", type=int, default=3, help="draws of machine-translated references")
+    parser.add_argument("--only-scored", nargs="*", default=[], help="systems that never serve as references")
     parser.add_argument(
         "--levels",
         nargs="+",

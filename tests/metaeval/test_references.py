@@ -43,6 +43,10 @@ def test_published_accuracy_with_standard_references(read: Read, data: Path) -> 
     metrics = [Studied(find_metric(scores, name)) for name in ("SentBLEU", "ChrF", FINETUNED, COMET)]
     study = study_references(judgments, metrics, "systems", draws=1)
     assert [f"{100 * effect.standard:.1f}" for effect in study.effects] == ["89.7", "87.2", "89.7", "79.5"]
+    # All five as published where the systems made for the metrics task do not serve as references.
+    metrics.append(Studied(find_metric(scores, PRISM)))
+    study = study_references(judgments, metrics, "systems", draws=1, only_scored=["metricsystem*"])
+    assert [f"{100 * effect.standard:.1f}" for effect in study.effects] == ["89.7", "87.2", "89.7", "79.5", "85.9"]
 
 
 class Longer:
@@ -125,6 +129,17 @@ def test_without_error_free_outputs_there_is_nothing_to_draw() -> None:
     judgments = Judgments("made", "en-de", ("A", "B"), ("1",), np.array([[-1.0], [-2.0]]))
     with pytest.raises(PrismError, match="made en-de: no output is free of errors"):
         study_references(judgments, [], "segments")
+
+
+def test_systems_that_are_only_scored() -> None:
+    judgments, metric = made(), Longer()
+    study = study_references(judgments, [Studied(standard(judgments), metric)], "segments", only_scored=["A"])
+    # C is free of errors in the second segment, where only A was judged besides.
+    assert (metric.asked, study.segments) == ([("a", "ccc")], 1)
+    with pytest.raises(PrismError, match="has no system Z.; it has A, B, C"):
+        study_references(judgments, [], "segments", only_scored=["Z?"])
+    with pytest.raises(PrismError, match="no output is free of errors"):
+        study_references(judgments, [], "segments", only_scored=["[A-C]"])
 
 
 def test_scores_that_are_no_penalties() -> None:

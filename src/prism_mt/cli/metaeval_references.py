@@ -31,6 +31,11 @@ class ReferenceOptions(MetricOptions, OutputOptions):
     level: StudyLevel = option("judge segments, or pairs of systems", "segments")
     draws: int = option("how often references are drawn", 5, metavar="N")
     seed: int = option("seed of the draws", 1, metavar="N")
+    only_scored: list[str] = option(
+        "systems that never serve as references, such as relatives of others; 'metricsystem*' is a pattern",
+        [],
+        metavar="SYSTEM",
+    )
 
 
 def run_references(options: ReferenceOptions) -> None:
@@ -50,7 +55,11 @@ def run_references(options: ReferenceOptions) -> None:
         metrics += [_computed(name, item.judgments, options, task, setting) for name in options.metric]
         if not metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
-        studies.append(study_references(item.judgments, metrics, options.level, options.draws, options.seed))
+        studies.append(
+            study_references(
+                item.judgments, metrics, options.level, options.draws, options.seed, options.only_scored
+            )
+        )
     tables = [study_table(study) for study in studies]
     write_tables([*tables, studies_table(studies)] if len(studies) > 1 else tables, options)
     if options.plot:

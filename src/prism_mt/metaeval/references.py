@@ -6,6 +6,7 @@ from a third system. Outputs and segments without such a reference are left out 
 Human translations are neither scored nor drawn.
 """
 
+import fnmatch
 import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,15 +70,23 @@ class Study:
 
 
 def study_references(
-    judgments: Judgments, metrics: Sequence[Studied], level: StudyLevel, draws: int = 5, seed: int = 1
+    judgments: Judgments,
+    metrics: Sequence[Studied],
+    level: StudyLevel,
+    draws: int = 5,
+    seed: int = 1,
+    only_scored: Sequence[str] = (),
 ) -> Study:
-    """Compare metrics under standard and machine-translated references on the same outputs."""
+    """Compare metrics under standard and machine-translated references on the same outputs.
+
+    Systems that match a pattern of `only_scored` never serve as references.
+    """
     judgments = judgments.without_humans()
     if (judgments.scores > 0).any():
         raise PrismError(
             f"{judgments.place} has scores above 0: these are no MQM penalties, which tell what is free of errors"
         )
-    free = judgments.scores == 0.0
+    free = (judgments.scores == 0.0) & _may_serve(judgments, only_scored)[:, None]
     if not free.any():
         raise PrismError(f"{judgments.place}: no output is free of errors (score 0), so none can be a reference")
     plan = SegmentPlan(judgments, free) if level == "segments" else SystemPlan(judgments, free)
@@ -208,6 +217,14 @@ def score_places(metric: Metric, judgments: Judgments, places: Iterable[Place]) 
     sign = -1.0 if metric.name in LOWER_IS_BETTER else 1.0
     results = track(metric.score(segment for _, segment in found), f"{metric.name} {judgments.pair}", len(found))
     return {place: sign * result.score for (place, _), result in zip(found, results, strict=True)}
+
+
+def _may_serve(judgments: Judgments, only_scored: Sequence[str]) -> NDArray[np.bool_]:
+    """Which systems may serve as references."""
+    for pattern in only_scored:
+        if not fnmatch.filter(judgments.systems, pattern):
+            raise PrismError(f"{judgments.place} has no system {pattern}; it has {', '.join(judgments.systems)}")
+    return np.array([not any(fnmatch.fnmatchcase(name, one) for one in only_scored) for name in judgments.systems])
 
 
 def _mean(values: Vector) -> float:
