@@ -35,15 +35,15 @@ def write_texts(data: Path, systems: int, copies: int, folder: Path) -> tuple[li
     return [folder / name for name in names], folder / "reference"
 
 
-def measure(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak memory in MB of a command."""
+def measure(command: list[str]) -> tuple[float, float, float]:
+    """Seconds, those of the processor, and peak memory in MB of a command."""
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command[0]} failed")
-    return time.monotonic() - started, usage.ru_maxrss / 1024
+    return time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -75,12 +75,12 @@ def main() -> None:
             ours = [str(scripts / "prism"), "compare", "--ref", str(reference), "--cand", *files, "--lang", "de"]
             ours += ["--metric", *options.metrics, "--test", test, "--no-language-check"]
             for name, command in (("sacreBLEU", theirs), ("prism", ours)):
-                seconds, memory = measure(command)
+                seconds, processor, memory = measure(command)
                 tested = (options.systems - 1) * (1 if name == "sacreBLEU" else options.systems / 2)
-                rows.append((test, name, segments, int(tested), seconds, memory))
+                rows.append((test, name, segments, int(tested), seconds, processor, memory))
     columns = (
         *(Column("test"), Column("tool"), number("segments", 0), number("pairs tested", 0)),
-        *(number("seconds", 1), number("MB", 0)),
+        *(number("seconds", 1), number("processor", 1), number("MB", 0)),
     )
     print(to_text(Table(columns, tuple(rows), f"{options.systems} systems, {', '.join(options.metrics)}")))
 

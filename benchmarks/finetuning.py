@@ -216,7 +216,7 @@ def reference_tables(before: str, after: str, options: argparse.Namespace) -> It
                 judgments = judged(options, domain, pair)
                 metrics = []
                 for title, name, model in (
-                    *(("BLEU", "sentbleu", before), ("chrF", "chrf", before)),
+                    *(("BLEU", "bleu", before), ("chrF", "chrf", before)),
                     *(("before", "prism-ref", before), ("fine-tuned", "prism-ref", after)),
                 ):
                     standard = replace(scored(judgments, model, name), metric=title)
