@@ -127,3 +127,17 @@ def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pyt
     assert len(asked) == 1  # one reference, searched once for all systems and counts
     with pytest.raises(PrismError, match="paraphrases need the language of the references"):
         make_metric("parbleu", Setting("", model=model))
+
+
+def test_cut_paraphrases_are_told_once_for_a_whole_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("prism_mt.metrics.paraphrased._CHUNK", 1)
+    model = ModelInUse(str(write_model(make_model(max_positions=32), tmp_path / "made").folder))
+    setting = Setting("en", model=model, paraphrases=ParaphraseOptions(1))
+    texts = [Segment("a", (reference,), None, number) for number, reference in enumerate(("Hello", "world"), 1)]
+    list(make_metric("parbleu", setting).score(texts))
+    # A model that has learnt nothing never ends a sentence.
+    [told] = [record.getMessage() for record in caplog.records if "cut off" in record.getMessage()]
+    assert told.startswith("60 hypotheses were cut off")

@@ -82,17 +82,27 @@ class Generator:
 
         `where` gives what a message calls the text at a place, counted from 0.
         """
+        yield from self.search(texts, route, where)
+        self.tell_cuts()
+
+    def search(
+        self, texts: Iterable[str], route: Route, where: Callable[[int], str]
+    ) -> Iterator[list[Hypothesis]]:
+        """As `generate`, but one part of the texts of a run: `tell_cuts` is for its end."""
         rest = enumerate(texts)
-        self._cut_off = 0
         while chunk := list(islice(rest, self._window)):
             requests = [self._request(text, route, place, where) for place, text in chunk]
             found = self._search([request for request in dict.fromkeys(requests) if request])
             for request in requests:
                 yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
+
+    def tell_cuts(self) -> None:
+        """Say how many hypotheses did not come to their ends since this was last told."""
         if self._cut_off:
             word = "hypothesis was" if self._cut_off == 1 else "hypotheses were"
             length = f"{self.options.max_length} tokens" if self.options.max_length else "twice that of the input"
             _LOG.warning("%s %s cut off at the largest length, %s", f"{self._cut_off:,}", word, length)
+        self._cut_off = 0
 
     def check(self, texts: Iterable[str], route: Route, where: Callable[[int], str]) -> None:
         """An error if a text is too long, before the work on those before it."""

@@ -38,7 +38,7 @@ class StoredLists:
     def _complete(self, texts: Mapping[str, str], store: OpenStore) -> dict[str, list[Hypothesis]]:
         known = {text: [Hypothesis(*one) for one in json.loads(kept)] for text, kept in store.get(list(texts))}
         missing = [text for text in texts if text not in known]
-        made = self._generator.generate(missing, self._route, lambda place: texts[missing[place]])
+        made = self._generator.search(missing, self._route, lambda place: texts[missing[place]])
         for text, found in zip(missing, made, strict=True):
             known[text] = found
             store.put([(text, json.dumps([list(one) for one in found], ensure_ascii=False))])

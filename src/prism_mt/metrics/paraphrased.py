@@ -63,6 +63,7 @@ class GeneratedParaphrases:
     """Paraphrases by a model, kept in the user's cache."""
 
     def __init__(self, generator: Generator, language: str) -> None:
+        self._generator = generator
         self._store = StoredLists(generator, generator.route(language, language))
         self.origin = f"{generator.model.spec.name or 'model'}@{generator.model.digest[:12]}"
         self.origin += f"-{generator.options.signature()}"
@@ -78,7 +79,8 @@ class GeneratedParaphrases:
         return [[one.text for text in segment.references for one in known[text][:count]] for segment in segments]
 
     def finish(self, last: int) -> None:
-        """Nothing is left to check."""
+        """Nothing is left to check, but the whole run can be told of."""
+        self._generator.tell_cuts()
 
 
 class ReadParaphrases:
