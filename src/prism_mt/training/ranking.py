@@ -119,8 +119,7 @@ class RankingObjective(nn.Module):
 
     def _log_probabilities(self, states: Tensor, targets: Tensor) -> Tensor:
         def chunk(states: Tensor, targets: Tensor) -> Tensor:
-            logits = self.model.project(states).float()
-            return logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(1)
+            return self.model.project(states).float().log_softmax(1).gather(1, targets[:, None])[:, 0]
 
         parts = [
             checkpoint(chunk, some, wanted, use_reentrant=False)
