@@ -76,6 +76,9 @@ weight = 0.25
         ('name = "x"\npart = 3', "part must be a table"),
         ('name = "x"\n[part]\nwieght = 1', "part: unknown key wieght"),
         ('name = "x"\n[shares]\nde = "much"', "shares.de must be of type float"),
+        ('name = "x"\n[part]\nweight = nan', "part: weight must be a finite number"),
+        ('name = "x"\n[shares]\nde = -inf', "shares.de must be a finite number"),
+        (f'name = "x"\n[part]\nweight = 1{"0" * 400}', "part: weight must be a finite number"),
         ("name = ", "is not valid TOML"),
     ],
 )

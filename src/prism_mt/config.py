@@ -1,6 +1,7 @@
 """Typed configuration from TOML files: every key is a field of a dataclass, and nothing else is accepted."""
 
 import dataclasses
+import math
 import sys
 import types
 import typing
@@ -94,13 +95,23 @@ def _convert(value: Any, hint: Any, where: str, default: Any = None) -> Any:
         if not isinstance(value, Mapping):
             raise PrismError(f"{where} must be a table")
         return {key: _convert(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return _finite(value, where)
     if hint is Path and isinstance(value, str):
         return Path(value).expanduser()
     if hint is Any or (isinstance(value, hint) and not (hint is int and isinstance(value, bool))):
         return value
     raise PrismError(f"{where} must be of type {getattr(hint, '__name__', hint)}, not {value!r}")
+
+
+def _finite(value: int | float, where: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise PrismError(f"{where} must be a finite number")
+    return number
 
 
 def _convert_union(value: Any, kinds: tuple[Any, ...], where: str) -> Any:

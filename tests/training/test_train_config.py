@@ -56,7 +56,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ("nam = 'x'\n" + BASE, "unknown key nam"),
         (BASE.replace("encoder_feed_forward = 32\n[", "["), "encoder_feed_forward must be above 0"),
         (BASE.replace("decoder_layers = 1", "decoder_layers = 0"), "the decoder's sizes must be above 0"),
-        (BASE.replace("steps = 5", "steps = -5"), "limits, seed and threads must not be negative"),
+        (BASE.replace("steps = 5", "steps = -5"), "limits must not be negative"),
         (BASE + "[optimiser]\nbeta1 = 1.5", "beta1 and beta2 must be"),
         (BASE + "[optimiser]\nlearning_rate = -1.0", "must not be negative"),
         (BASE.replace("width = 16", ""), "architecture: missing key width"),

@@ -1,7 +1,6 @@
 """Every option of a training run; `prism train` reads it from a TOML file with one table per class."""
 
 import dataclasses
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -197,13 +196,10 @@ def load_config(path: Path) -> TrainConfig:
 
 def _problems(config: TrainConfig) -> list[str]:
     """What no type can rule out."""
-    shape, schedule, limits, checkpoints = config.architecture, config.schedule, config.limits, config.checkpoints
-    ending = schedule.kind in ("linear", "cosine") or schedule.decay > 0
+    shape, limits, checkpoints = config.architecture, config.limits, config.checkpoints
     shares = {
         "dropout": config.dropout,
         "label_smoothing": config.label_smoothing,
-        "schedule.decay": schedule.decay,
-        "schedule.final": schedule.final,
         "denoising.share": config.denoising.share,
         "denoising.drop": config.denoising.drop,
         "denoising.replace": config.denoising.replace,
@@ -216,11 +212,7 @@ def _problems(config: TrainConfig) -> list[str]:
             config.embeddings == "cooccurrence" and (config.kind == "language-model" or not shape.tied_embeddings),
             'embeddings = "cooccurrence" is for translation models with tied_embeddings',
         ),
-        (ending and not limits.steps, "a schedule that ends needs limits.steps"),
-        (
-            not any((limits.steps, limits.epochs, limits.minutes, limits.patience)),
-            "without limits training never ends: set one of limits.steps, epochs, minutes, patience",
-        ),
+        *rules_of_runs(config.optimiser, config.schedule, config.limits),
         (
             config.kind == "language-model" and config.validation.translations > 0,
             "a language model has no validation.translations",
@@ -246,24 +238,34 @@ def _problems(config: TrainConfig) -> list[str]:
             "batches.accumulate and buffer must be above 0",
         ),
         (config.log.every < 1, "log.every must be above 0"),
-        *_impossible_numbers(config),
-    ]
-    wrong = [f"{name} must be between 0 and 1" for name, value in shares.items() if not 0 <= value <= 1]
-    return wrong + [message for broken, message in rules if broken]
-
-
-def _impossible_numbers(config: TrainConfig) -> list[tuple[bool, str]]:
-    """Sizes, limits and settings of Adam out of their range."""
-    shape, limits, optimiser = config.architecture, config.limits, config.optimiser
-    return [
         (
             min(shape.width, shape.decoder_layers, shape.decoder_feed_forward) < 1,
             "the decoder's sizes must be above 0",
         ),
         (shape.encoder_layers > 0 and shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
+        (min(config.seed, config.threads) < 0, "seed and threads must not be negative"),
+    ]
+    wrong = [f"{name} must be between 0 and 1" for name, value in shares.items() if not 0 <= value <= 1]
+    return wrong + [message for broken, message in rules if broken]
+
+
+def rules_of_runs(optimiser: Optimiser, schedule: Schedule, limits: Limits) -> list[tuple[bool, str]]:
+    """What training and fine-tuning have in common: whether a rule is broken, and the rule."""
+    ending = schedule.kind in ("linear", "cosine") or schedule.decay > 0
+    return [
         (
-            min(limits.steps, limits.epochs, limits.minutes, limits.patience, config.seed, config.threads) < 0,
-            "limits, seed and threads must not be negative",
+            not any((limits.steps, limits.epochs, limits.minutes, limits.patience)),
+            "without limits training never ends: set one of limits.steps, epochs, minutes, patience",
+        ),
+        (
+            min(limits.steps, limits.epochs, limits.minutes, limits.patience) < 0,
+            "limits must not be negative",
+        ),
+        (ending and not limits.steps, "a schedule that ends needs limits.steps"),
+        (schedule.warmup < 0, "schedule.warmup must not be negative"),
+        (
+            not (0 <= schedule.decay <= 1 and 0 <= schedule.final <= 1),
+            "schedule.decay and final must be between 0 and 1",
         ),
         (
             not (0 <= optimiser.beta1 < 1 and 0 <= optimiser.beta2 < 1),
@@ -273,5 +275,4 @@ def _impossible_numbers(config: TrainConfig) -> list[tuple[bool, str]]:
             min(optimiser.learning_rate, optimiser.epsilon, optimiser.weight_decay) < 0,
             "optimiser.learning_rate, epsilon and weight_decay must not be negative",
         ),
-        (not math.isfinite(optimiser.learning_rate), "optimiser.learning_rate must be a number"),
     ]

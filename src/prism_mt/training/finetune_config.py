@@ -8,7 +8,7 @@ from typing import Literal
 from prism_mt.config import load_toml
 from prism_mt.errors import PrismError
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.training.config import Limits, Optimiser, Schedule
+from prism_mt.training.config import Limits, Optimiser, Schedule, rules_of_runs
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class FinetuneConfig:
     checks: FinetuneChecks = FinetuneChecks()
 
     def __post_init__(self) -> None:
-        ranking, batches, limits = self.ranking, self.batches, self.limits
+        ranking, batches = self.ranking, self.batches
         rules = [
             (not self.train or not self.valid, "name files of pairs under train and under valid"),
             (
@@ -110,14 +110,8 @@ class FinetuneConfig:
             (self.adapters.rank < 0, "adapters.rank must not be negative"),
             (min(batches.tokens, batches.update_tokens, batches.max_length) < 1, "batches must be above 0"),
             (self.checks.every < 1 or self.checks.segments < 0, "checks.every must be above 0"),
-            (
-                not any((limits.steps, limits.epochs, limits.minutes, limits.patience)),
-                "without limits training never ends: set one of limits.steps, epochs, minutes, patience",
-            ),
-            (
-                (self.schedule.kind in ("linear", "cosine") or self.schedule.decay > 0) and not limits.steps,
-                "a schedule that ends needs limits.steps",
-            ),
+            (min(self.seed, self.threads) < 0, "seed and threads must not be negative"),
+            *rules_of_runs(self.optimiser, self.schedule, self.limits),
         ]
         for broken, message in rules:
             if broken:
