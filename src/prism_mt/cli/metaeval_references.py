@@ -78,5 +78,8 @@ REFERENCES = Command(
     "metrics under machine-translated instead of human references",
     ReferenceOptions,
     run_references,
-    """Metrics from --scores have no scores under other references: only their standard results are shown.""",
+    """Metrics from --scores have no scores under other references: only their standard results are shown.
+
+WMT21 has five systems that were made for the metrics task. The published accuracies over pairs of systems come out
+where these do not serve as references: --level systems --only-scored 'metricsystem*'.""",
 )
