@@ -64,6 +64,15 @@ def test_opposite_raters_make_opposite_pairs() -> None:
     assert ranked.pairs == ((0, 1), (1, 0))
 
 
+def test_human_translations_may_be_left_out() -> None:
+    ratings = {"anna": {"A": 0.0, "Human-B.0": -1.0, "B": -5.0}, "otto": {"ref-C": 0.0, "A": -1.0}}
+    assert [count_pairs(rank_segments([rated(**ratings)], humans=humans)) for humans in (True, False)] == [4, 1]
+    [ranked] = rank_segments([rated(**ratings)], humans=False)
+    assert (ranked.outputs, ranked.scores, ranked.pairs) == (("output A", "output B"), (-0.5, -5.0), ((0, 1),))
+    with pytest.raises(PrismError, match="no pairs are left"):
+        rank_segments([rated(otto=ratings["otto"])], humans=False)
+
+
 @pytest.mark.parametrize(
     ("ratings", "reference", "message"),
     [

@@ -41,6 +41,9 @@ class PairOptions(TableOptions):
         "price of a non-translation in MQM (5: the published pairs of Prism+FT)", 25.0, metavar="P"
     )
     given_scores: bool = option("take the file's own MQM scores instead of its lists of errors", False)
+    no_humans: bool = option(
+        "leave out ratings of human translations (Human-A, ref-B), for a metric of machine translation only", False
+    )
     held_out: int = option("pairs per language pair for validation", 5000, metavar="N")
     max_pieces: int | None = option("leave out texts of more pieces of --model", None, metavar="N")
     model: str = option("model whose pieces --max-pieces counts", DEFAULT_MODEL, metavar="M")
@@ -59,7 +62,8 @@ def run_pairs(options: PairOptions) -> None:
     reading = Reading(options.pair, options.non_translation, options.given_scores)
     ranked: list[RankedSegment] = []
     for path in options.judgments:
-        ranked += rank_segments(read_ratings(path, reading), options.minimum, options.reference)
+        rated = read_ratings(path, reading)
+        ranked += rank_segments(rated, options.minimum, options.reference, not options.no_humans)
     if options.max_pieces is not None:
         vocabulary = open_model(options.model).source
         ranked = within_length(ranked, lambda text: len(vocabulary.encode(text)), options.max_pieces)

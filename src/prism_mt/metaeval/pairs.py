@@ -42,15 +42,16 @@ class RankedSegment:
 
 
 def rank_segments(
-    rated: Sequence[RatedSegment], minimum: float = 0.1, reference: str | None = None
+    rated: Sequence[RatedSegment], minimum: float = 0.1, reference: str | None = None, humans: bool = True
 ) -> list[RankedSegment]:
     """Pair the outputs that each rater scored more than `minimum` apart; segments without a pair are left out.
 
+    Human translations take part like any other output, unless `humans` is false.
     The differences are those of floating-point sums: the published counts depend on it.
     """
     _check_raters(rated)
     ranked = []
-    for segment in rated:
+    for segment in rated if humans else [segment.without_humans() for segment in rated]:
         named = [
             (one, other) if scores[one] > scores[other] else (other, one)
             for scores in segment.ratings.values()

@@ -6,7 +6,7 @@ MQM ratings (a TSV with one error on each line), and tables of direct assessment
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prism_mt.errors import PrismError
@@ -60,6 +60,14 @@ class RatedSegment:
         if score is not None:
             self.ratings.setdefault(rater, {})[system] = score
             self.rated_at[rater] = where
+
+    def without_humans(self) -> "RatedSegment":
+        """Without ratings of human translations; their texts stay, as references."""
+        ratings = {
+            rater: {system: score for system, score in scores.items() if not is_human(system)}
+            for rater, scores in self.ratings.items()
+        }
+        return replace(self, ratings=ratings)
 
     def add_output(self, system: str, text: str | None) -> None:
         """Add an output; one that is a human translation is also a reference."""
