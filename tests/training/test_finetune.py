@@ -224,9 +224,8 @@ def test_trained_weights_fit_only_the_model_that_they_were_trained_on(
         {"adapters": Adapters(rank=0)},
         {"adapters": Adapters(rank=3)},
         {"model": str(tmp_path / "other")},
-        {"frozen_embeddings": True},
     ):
-        with pytest.raises(PrismError, match="from a run with another (adapters|model|frozen_embeddings)"):
+        with pytest.raises(PrismError, match="from a run with another (adapters|model)"):
             export_finetuned(dataclasses.replace(adapted, **changed))
 
 
@@ -258,13 +257,6 @@ def test_adapters_change_nothing_but_themselves_and_are_merged(
     values = np.linalg.svd(change, compute_uv=False)
     assert values[1] > 1e-6
     assert values[2] < 1e-5 * values[0] + 1e-6
-
-
-def test_frozen_embeddings_stay_as_they_are(config: FinetuneConfig, base: ModelDirectory) -> None:
-    frozen = dataclasses.replace(config, frozen_embeddings=True, checks=FinetuneChecks(every=2, export="last"))
-    Finetuner(frozen, ALONE).run()
-    before, after = base.weights(), ModelDirectory(export_finetuned(frozen)).weights()
-    assert [name for name in before if np.array_equal(before[name], after[name])] == ["encoder.embedding.weight"]
 
 
 def test_the_best_model_may_be_the_one_before(
@@ -312,7 +304,6 @@ def test_batches_keep_all_segments_within_the_budget(base: ModelDirectory) -> No
     ("changes", "message"),
     [
         ({"ranking": Ranking(0.0, False, False)}, "every term of the loss is switched off"),
-        ({"ranking": Ranking(together=True, forward=False)}, "together needs forward and backward"),
         ({"ranking": Ranking(across=-1.0)}, "must not be negative"),
         ({"limits": Limits()}, "without limits training never ends"),
         ({"limits": Limits(steps=-1)}, "limits must not be negative"),

@@ -84,14 +84,11 @@ def test_scores_are_those_of_single_decodings() -> None:
         Ranking(backward=False),
         Ranking(across=0.5),
         Ranking(scores="log-probabilities", preferred=0.7, across=2.0),
-        Ranking(together=True, preferred=0.7, across=2.0),
     ],
 )
 def test_loss_is_the_sum_over_pairs(ranking: Ranking) -> None:
     made = objective(ranking)
     forward, backward = made.forward_scores(SEGMENTS).tolist(), made.backward_scores(SEGMENTS).tolist()
-    if ranking.together:
-        forward = backward = [(one + other) / 2 for one, other in zip(forward, backward, strict=True)]
     expected, start = 0.0, 0
     for item in SEGMENTS:
         entropy = -one_by_one(made, item.source, item.reference_target)

@@ -227,8 +227,7 @@ class Finetuner:
 
 def origin(base: ModelDirectory, config: FinetuneConfig) -> dict[str, Any]:
     """What trained weights are changes of: without it they mean nothing."""
-    adapters = dataclasses.asdict(config.adapters)
-    return {"model": base.digest, "adapters": adapters, "frozen_embeddings": config.frozen_embeddings}
+    return {"model": base.digest, "adapters": dataclasses.asdict(config.adapters)}
 
 
 def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer:
@@ -239,8 +238,6 @@ def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer
     for module in network.modules():
         if isinstance(module, nn.Dropout):
             module.p = config.dropout
-        elif isinstance(module, nn.Embedding) and config.frozen_embeddings:
-            module.requires_grad_(False)
     return network
 
 

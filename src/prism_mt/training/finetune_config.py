@@ -21,8 +21,6 @@ class Ranking:
     """Rank outputs by their probability given the reference."""
     backward: bool = True
     """Rank outputs by the probability of the reference given them."""
-    together: bool = False
-    """Rank by the mean of both directions, which is what Prism-ref is, instead of by each alone. Not in the paper."""
     across: float = 0.0
     """Weight of ranking outputs of different segments by their mean ratings, in the directions that are ranked. Not
     in the paper: pairs of one segment alone may ruin the comparison of segments, which tau over all outputs asks."""
@@ -89,8 +87,6 @@ class FinetuneConfig:
     dropout: float = 0.0
     ranking: Ranking = Ranking()
     adapters: Adapters = Adapters()
-    frozen_embeddings: bool = False
-    """Leave the vectors of pieces as they are: a few thousand segments say something about a part of them only."""
     optimiser: Optimiser = Optimiser(learning_rate=1e-4, clip=1.2)
     schedule: Schedule = Schedule("constant", warmup=0)
     batches: FinetuneBatches = FinetuneBatches()
@@ -105,10 +101,6 @@ class FinetuneConfig:
             (
                 not (ranking.cross_entropy or ranking.forward or ranking.backward),
                 "every term of the loss is switched off",
-            ),
-            (
-                ranking.together and not (ranking.forward and ranking.backward),
-                "together needs forward and backward",
             ),
             (
                 min(ranking.cross_entropy, ranking.across, ranking.preferred, ranking.margin) < 0,

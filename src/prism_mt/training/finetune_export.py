@@ -54,10 +54,7 @@ def _card(config: FinetuneConfig, base: ModelDirectory, step: int) -> str:
     ]
     ranking = config.ranking
     directions = [name for name in ("forward", "backward") if getattr(ranking, name)]
-    together = " together" if ranking.together else ""
     adapters = f"rank {config.adapters.rank}, merged" if config.adapters.rank else "none, all weights"
-    if config.frozen_embeddings and not config.adapters.rank:
-        adapters = "none, all weights but the vectors of pieces"
     return "\n".join(
         [
             f"# {config.name}",
@@ -65,7 +62,7 @@ def _card(config: FinetuneConfig, base: ModelDirectory, step: int) -> str:
             f"{base.spec.name or 'A model'} (digest {base.digest[:12]}), fine-tuned on human judgments with "
             "`prism finetune`.",
             "",
-            f"- Ranking: {' and '.join(directions) or 'none'}{together} on {ranking.scores}, margin {ranking.margin:g}",
+            f"- Ranking: {' and '.join(directions) or 'none'} on {ranking.scores}, margin {ranking.margin:g}",
             f"- Weights of other terms: cross-entropy {ranking.cross_entropy:g}, better outputs {ranking.preferred:g}, "
             f"pairs across segments {ranking.across:g}",
             f"- Adapters: {adapters}",

@@ -54,7 +54,7 @@ class RankingObjective(nn.Module):
         self.model, self.conventions, self.ranking = model, conventions, ranking
 
     def forward(self, segments: Sequence[EncodedSegment]) -> Terms:
-        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge, or α·CE + hinge of their mean.
+        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge.
 
         Pairs across segments, where they are asked for, count together as much as all others times their weight.
         """
@@ -74,11 +74,8 @@ class RankingObjective(nn.Module):
                 total = total + weight * hinge(values, distant[:, 0], distant[:, 1], ranking.margin)
             return total - ranking.preferred * scores[places[:, 0]].sum()
 
-        if ranking.together:
-            forward = backward = ranked((self.forward_scores(segments) + self.backward_scores(segments)) / 2)
-        else:
-            forward = ranked(self.forward_scores(segments)) if ranking.forward else none
-            backward = ranked(self.backward_scores(segments)) if ranking.backward else none
+        forward = ranked(self.forward_scores(segments)) if ranking.forward else none
+        backward = ranked(self.backward_scores(segments)) if ranking.backward else none
         cross_entropy = self._cross_entropy(segments) if ranking.cross_entropy else none
         loss = ranking.cross_entropy * cross_entropy + 0.5 * (forward + backward)
         return Terms(loss, float(cross_entropy.detach()), float(forward.detach()), float(backward.detach()))
