@@ -81,14 +81,16 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
 
     In the ablation the last model counts: the best one may be that before training.
     """
-    run = f"{Path(options.model).name}-{options.config}-{options.steps or 'all'}{'-ablation' if ablation else ''}"
+    kind = ("-humans" if options.humans else "") + ("-ablation" if ablation else "")
+    run = f"{Path(options.model).name}-{options.config}-{options.steps or 'all'}{kind}"
     made = options.folder / run / name.replace(" ", "-") / "model"
     if made.exists():
         return str(made)
-    pairs = options.folder / "pairs"
+    pairs = options.folder / ("pairs-humans" if options.humans else "pairs")
     if not (pairs / "valid.jsonl").exists():
         files = [str(options.data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz") for pair in ("en-de", "zh-en")]
-        if prism(["judgments", "pairs", *files, "--folder", str(pairs)]):
+        words = [] if options.humans else ["--no-humans"]
+        if prism(["judgments", "pairs", *files, "--folder", str(pairs), *words]):
             raise SystemExit(2)
     with resources.as_file(resources.files("prism_mt") / f"assets/configs/{options.config}.toml") as path:
         config: FinetuneConfig = load_finetune_config(path)
@@ -100,8 +102,9 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
         output=made.parent,
         ranking=variants(config.ranking)[name],
         limits=replace(config.limits, steps=options.steps or config.limits.steps),
-        checks=replace(config.checks, export="last" if ablation else config.checks.export),
     )
+    if ablation:
+        config = replace(config, checks=replace(config.checks, every=config.limits.steps, export="last"))
     import torch
 
     started = time.monotonic()
@@ -236,6 +239,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("runs/finetuning"), help="pairs, runs and models")
     parser.add_argument("--tuned", help="gains and references of this model, such as mini-ft, not of one made now")
     parser.add_argument("--config", default="finetune-mini", help="a name of `prism configs`")
+    parser.add_argument("--humans", action="store_true", help="train on ratings of human translations, too")
     parser.add_argument("--steps", type=int, default=0, help="updates of one run; 0 is as many as the config has")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     parser.add_argument("--draws", type=int, default=3, help="draws of machine-translated references")
