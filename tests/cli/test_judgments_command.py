@@ -52,6 +52,18 @@ def test_pairs_are_written_and_counted(
     assert train[0].pairs == ((0, 1), (0, 2), (1, 2)) * 2
 
 
+def test_human_translations_are_left_out(
+    judgments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judgments.write_text(judgments.read_text(encoding="utf-8").replace('"A"', '"Human-B.0"'), encoding="utf-8")
+    words = ["judgments", "pairs", str(judgments), "--folder", str(tmp_path / "pairs"), "--format", "json"]
+    words += ["--held-out", "0", "--reference", "ref-A"]
+    for more, outputs, pairs in (([], 30, 60), (["--no-humans"], 20, 20)):
+        assert main([*words, *more]) == 0
+        [row] = json.loads(capsys.readouterr().out)[0]["rows"]
+        assert (row["outputs"], row["pairs"]) == (outputs, pairs)
+
+
 def test_long_texts_are_left_out(judgments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_model(make_model(), tmp_path / "model")
     words = ["judgments", "pairs", str(judgments), "--folder", str(tmp_path / "pairs"), "--held-out", "0"]
