@@ -104,7 +104,8 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
         limits=replace(config.limits, steps=options.steps or config.limits.steps),
     )
     if ablation:
-        config = replace(config, checks=replace(config.checks, every=config.limits.steps, export="last"))
+        every = config.limits.steps or config.checks.every
+        config = replace(config, checks=replace(config.checks, every=every, export="last"))
     import torch
 
     started = time.monotonic()
