@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys, wr
 from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.training.config import Limits, Optimiser, Schedule
 from prism_mt.training.distributed import World
-from prism_mt.training.finetune import Finetuner
+from prism_mt.training.finetune import Finetuner, adapted_network, load_trained
 from prism_mt.training.finetune_config import (
     Adapters,
     FinetuneBatches,
@@ -112,9 +113,13 @@ def test_a_signal_between_validations_loses_nothing(config: FinetuneConfig, tmp_
     whole.run()
     parts = dataclasses.replace(config, output=tmp_path / "parts")
     first = Finetuner(parts, ALONE)
-    first.objective.register_forward_hook(
-        lambda *_: signal.raise_signal(signal.SIGTERM) if first.progress.step == 3 else None
-    )
+
+    def terminate(_: torch.nn.Module, inputs: tuple[str, object], __: object) -> None:
+        # Once only, in the middle of an update: a second signal ends the process.
+        if first.progress.step == 3 and inputs[0] == "forward":
+            signal.raise_signal(signal.SIGTERM)
+
+    first.objective.register_forward_hook(terminate)
     before = signal.getsignal(signal.SIGTERM)
     assert not first.run()
     assert signal.getsignal(signal.SIGTERM) == before
@@ -238,15 +243,17 @@ def test_the_model_knows_what_it_was_fine_tuned_on(config: FinetuneConfig) -> No
     assert again.judged == made.judged
 
 
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_adapters_change_nothing_but_themselves_and_are_merged(
-    config: FinetuneConfig, base: ModelDirectory
+    config: FinetuneConfig, base: ModelDirectory, precision: Literal["float32", "bfloat16"]
 ) -> None:
-    adapted = dataclasses.replace(config, adapters=Adapters(rank=2), checks=FinetuneChecks(every=2, export="last"))
+    checks = FinetuneChecks(every=2, export="last")
+    adapted = dataclasses.replace(config, adapters=Adapters(rank=2), checks=checks, precision=precision)
     tuner = Finetuner(adapted, ALONE)
     tuner.run()
     trained = [name for name, tensor in tuner.objective.named_parameters() if tensor.requires_grad]
     assert trained
-    assert all("parametrizations" in name for name in trained)
+    assert all(name.endswith((".up", ".down")) for name in trained)
     made = ModelDirectory(export_finetuned(adapted))
     before, after = base.weights(), made.weights()
     assert np.array_equal(before["encoder.embedding.weight"], after["encoder.embedding.weight"])
@@ -257,6 +264,14 @@ def test_adapters_change_nothing_but_themselves_and_are_merged(
     values = np.linalg.svd(change, compute_uv=False)
     assert values[1] > 1e-6
     assert values[2] < 1e-5 * values[0] + 1e-6
+
+
+def test_weights_of_another_kind_do_not_pass_for_trained_ones(
+    base: ModelDirectory, config: FinetuneConfig
+) -> None:
+    network = adapted_network(base, dataclasses.replace(config, adapters=Adapters(rank=2)))
+    with pytest.raises(PrismError, match="this checkpoint does not fit the model"):
+        load_trained(network, {"decoder.layers.0.feed_forward.inner.weight": torch.zeros(1)})
 
 
 def test_the_best_model_may_be_the_one_before(

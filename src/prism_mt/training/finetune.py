@@ -1,9 +1,9 @@
 """Fine-tuning on human judgments: the loop, exact to resume."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 import torch.distributed as dist
@@ -14,7 +14,7 @@ from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys
 from prism_mt.models.network import Transformer, from_weights
 from prism_mt.models.resolve import open_model
 from prism_mt.models.store import ModelDirectory
-from prism_mt.training.adapters import add_adapters
+from prism_mt.training.adapters import add_adapters, halve_frozen
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune_config import FinetuneConfig
@@ -28,11 +28,12 @@ from prism_mt.training.finetune_data import (
 from prism_mt.training.finetune_validation import RankingQuality, criterion, validate_ranking
 from prism_mt.training.log import CsvLog, ProgressLine, say
 from prism_mt.training.optimiser import make_optimiser, restore
-from prism_mt.training.ranking import RankingObjective
+from prism_mt.training.ranking import RankingObjective, Term
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.stopping import Stop
 
-TRAIN_COLUMNS = ("step", "epoch", "loss", "cross_entropy", "forward", "backward", "learning_rate", "gradient_norm")
+TERMS: tuple[Term, ...] = get_args(Term)
+TRAIN_COLUMNS = ("step", "epoch", "loss", *TERMS, "learning_rate", "gradient_norm")
 VALID_COLUMNS = ("step", *(field.name for field in dataclasses.fields(RankingQuality)))
 _PROGRESS_SECONDS = 20.0
 
@@ -69,6 +70,8 @@ class Finetuner:
         self.validation = _first_of_each(encode_segments(valid, base, longest), config.checks.segments)
         torch.manual_seed(config.seed)
         network = adapted_network(base, config)
+        if config.precision == "bfloat16":
+            halve_frozen(network)
         self.objective = RankingObjective(network, base.spec.conventions, config.ranking).to(world.device)
         self.optimiser = make_optimiser(self.objective, config.optimiser)
         self.checkpoints = CheckpointFolder(config.output / "checkpoints", 1, config.checks.every)
@@ -130,23 +133,25 @@ class Finetuner:
         # Dropout is a function of seed, step and process, so that a resumed run is the same run.
         torch.manual_seed((config.seed * 1_000_003 + progress.step) * 1_009 + world.rank)
         self.optimiser.zero_grad(set_to_none=True)
-        sums = [0.0] * 4
+        weights = self.objective.weights
+        sums = dict.fromkeys(TERMS, 0.0)
         for batch in cut_batches(segments, config.batches.tokens)[world.rank :: world.size]:
-            with torch.autocast(world.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
-                terms = self.objective(batch)
-            (terms.loss / pairs).backward()
-            values = (float(terms.loss.detach()), terms.cross_entropy, terms.forward, terms.backward)
-            sums = [total + value for total, value in zip(sums, values, strict=True)]
+            for term, weight in weights.items():
+                with torch.autocast(world.device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+                    value = self.objective(term, batch)
+                (value * (weight / pairs)).backward()
+                sums[term] += float(value.detach())
         if world.size > 1:
             self._add_gradients()
         rate = learning_rate(config.schedule, config.optimiser.learning_rate, progress.step, config.limits.steps)
         norm = self._step(rate)
         progress.segments += len(segments)
-        loss, cross_entropy, forward, backward = (total / pairs for total in world.sums(sums))
+        means = dict(zip(TERMS, (total / pairs for total in world.sums(list(sums.values()))), strict=True))
+        loss = sum(weight * means[term] for term, weight in weights.items())
         epoch = progress.segments / self.stream.examples
         line.update(progress.step, loss, rate, sum(segment.tokens for segment in segments), epoch)
         if logs:
-            numbers = (progress.step, round(epoch, 6), loss, cross_entropy, forward, backward, rate, norm)
+            numbers = (progress.step, round(epoch, 6), loss, *means.values(), rate, norm)
             logs[0].add(dict(zip(TRAIN_COLUMNS, numbers, strict=True)))
 
     def _add_gradients(self) -> None:
@@ -218,7 +223,7 @@ class Finetuner:
         if found is None:
             return
         weights, state = found
-        self.objective.model.load_state_dict(weights, strict=False)
+        load_trained(self.objective.model, weights)
         restore(self.optimiser, state["optimiser"])
         self.progress = FinetuneProgress(**state["progress"])
         if self.world.first:
@@ -244,6 +249,15 @@ def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer
 def trained_weights(network: Transformer) -> dict[str, torch.Tensor]:
     """Only what is trained: with adapters that is a small part of the model."""
     return {name: tensor.detach() for name, tensor in network.named_parameters() if tensor.requires_grad}
+
+
+def load_trained(network: Transformer, weights: Mapping[str, torch.Tensor]) -> None:
+    """Put back what `trained_weights` gave."""
+    trained = trained_weights(network).keys()
+    if weights.keys() != trained:
+        odd = min(weights.keys() ^ trained)
+        raise PrismError(f"this checkpoint does not fit the model ({odd}): start again with --fresh")
+    network.load_state_dict(weights, strict=False)
 
 
 def _read(files: Sequence[Path]) -> list[RankedSegment]:

@@ -12,7 +12,7 @@ from prism_mt.models.resolve import open_model
 from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.training.adapters import merge_adapters
 from prism_mt.training.checkpoints import CheckpointFolder
-from prism_mt.training.finetune import adapted_network, origin
+from prism_mt.training.finetune import adapted_network, load_trained, origin
 from prism_mt.training.finetune_config import FinetuneConfig
 
 _LOG = logging.getLogger("prism_mt")
@@ -32,7 +32,7 @@ def export_finetuned(config: FinetuneConfig) -> Path:
     if step == 0:
         _LOG.warning("no validation found anything better than the model before training, so that one is written")
     network = adapted_network(base, config)
-    network.load_state_dict(trained, strict=False)
+    load_trained(network, trained)
     merge_adapters(network)
     # The digest of the original files identifies the original model, which this is no longer.
     spec = dataclasses.replace(base.spec, name=config.name, origin_digest="")

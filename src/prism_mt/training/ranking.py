@@ -5,7 +5,7 @@ reference once given every output; the hinge terms of all raters and pairs are t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -18,16 +18,7 @@ from prism_mt.training.finetune_data import EncodedSegment, Ids
 
 # Rows of logits at a time; they are computed again for the gradient instead of being kept.
 _CHUNK = 512
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Sums over all pairs of a batch; `loss` has a gradient, the others are for the record."""
-
-    loss: Tensor
-    cross_entropy: float
-    forward: float
-    backward: float
+Term = Literal["cross_entropy", "forward", "backward"]
 
 
 def hinge(scores: Tensor, better: Tensor, worse: Tensor, margin: float) -> Tensor:
@@ -53,8 +44,26 @@ class RankingObjective(nn.Module):
         super().__init__()
         self.model, self.conventions, self.ranking = model, conventions, ranking
 
-    def forward(self, segments: Sequence[EncodedSegment]) -> Terms:
-        """The sum over pairs of α·CE + ½·forward hinge + ½·backward hinge.
+    @property
+    def weights(self) -> dict[Term, float]:
+        """The terms of the loss that are switched on; it is their weighted sum."""
+        ranking = self.ranking
+        weights: dict[Term, float] = {
+            "cross_entropy": ranking.cross_entropy,
+            "forward": 0.5 * ranking.forward,
+            "backward": 0.5 * ranking.backward,
+        }
+        return {term: weight for term, weight in weights.items() if weight}
+
+    def forward(self, term: Term, segments: Sequence[EncodedSegment]) -> Tensor:
+        """A term's sum over all pairs. They share nothing, so that each can be forgotten before the next."""
+        if term == "cross_entropy":
+            return self._cross_entropy(segments)
+        scores = self.forward_scores(segments) if term == "forward" else self.backward_scores(segments)
+        return self._ranked(segments, scores)
+
+    def _ranked(self, segments: Sequence[EncodedSegment], scores: Tensor) -> Tensor:
+        """The hinge terms of scores, and what makes better outputs likely.
 
         Pairs across segments, where they are asked for, count together as much as all others times their weight.
         """
@@ -63,22 +72,13 @@ class RankingObjective(nn.Module):
             pairs += [(start + better, start + worse) for better, worse in segment.pairs]
             start += len(segment.output_targets)
         others = pairs_across(segments) if ranking.across else []
-        places, distant = (torch.tensor(some, device=self._device).reshape(-1, 2) for some in (pairs, others))
-        none = torch.zeros((), device=self._device)
-
-        def ranked(scores: Tensor) -> Tensor:
-            values = scores.exp() if ranking.scores == "probabilities" else scores
-            total = hinge(values, places[:, 0], places[:, 1], ranking.margin)
-            if others:
-                weight = ranking.across * len(pairs) / len(others)
-                total = total + weight * hinge(values, distant[:, 0], distant[:, 1], ranking.margin)
-            return total - ranking.preferred * scores[places[:, 0]].sum()
-
-        forward = ranked(self.forward_scores(segments)) if ranking.forward else none
-        backward = ranked(self.backward_scores(segments)) if ranking.backward else none
-        cross_entropy = self._cross_entropy(segments) if ranking.cross_entropy else none
-        loss = ranking.cross_entropy * cross_entropy + 0.5 * (forward + backward)
-        return Terms(loss, float(cross_entropy.detach()), float(forward.detach()), float(backward.detach()))
+        places, distant = (torch.tensor(some, device=self._device) for some in (pairs, others))
+        values = scores.exp() if ranking.scores == "probabilities" else scores
+        total = hinge(values, places[:, 0], places[:, 1], ranking.margin)
+        if others:
+            weight = ranking.across * len(pairs) / len(others)
+            total = total + weight * hinge(values, distant[:, 0], distant[:, 1], ranking.margin)
+        return total - ranking.preferred * scores[places[:, 0]].sum()
 
     def forward_scores(self, segments: Sequence[EncodedSegment]) -> Tensor:
         """Mean log-probability of the tokens of every output given its reference."""

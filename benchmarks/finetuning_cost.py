@@ -1,0 +1,126 @@
+"""What an update of fine-tuning takes: all weights or low-rank adapters, in float32 or bfloat16.
+
+    python benchmarks/finetuning_cost.py [--large] [--pieces 100] [--rank 16]
+
+One segment of ten outputs, for `mini` and random models of larger shapes: memory before the update and at its peak,
+and the time of one update with a validation before and after it. Every measurement has a process of its own.
+`--large` adds a model of 745M parameters, which takes 24 GB to fine-tune as a whole.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from engines import LANGUAGES, SHAPES, measure  # which also makes the next import possible
+from made import SENTENCES, make_model
+
+from prism_mt.metaeval.pairs import RankedSegment, write_ranked
+from prism_mt.models.resolve import open_model
+from prism_mt.models.store import write_model
+from prism_mt.report.table import Column, Table, Value, number, to_text
+
+OUTPUTS = 10
+SETTINGS = [(rank, precision) for rank in (False, True) for precision in ("float32", "bfloat16")]
+
+
+def write_pairs(path: Path, model: Path, pieces: int) -> None:
+    """One segment whose texts are as long as asked for."""
+    chance = random.Random(1)
+    words = [word for sentence in SENTENCES for word in sentence.split()]
+    vocabulary = open_model(str(model)).source
+
+    def text() -> str:
+        found = ""
+        while True:
+            longer = f"{found} {chance.choice(words)}".strip()
+            if len(vocabulary.encode(longer)) > pieces:
+                return found
+            found = longer
+
+    texts = [text() for _ in range(OUTPUTS + 2)]
+    scores = tuple(float(-place) for place in range(OUTPUTS))
+    pairs = tuple((better, better + 1) for better in range(OUTPUTS - 1))
+    write_ranked(path, [RankedSegment("en-de", "1", texts[0], texts[1], tuple(texts[2:]), scores, pairs)])
+
+
+def memory(kind: str) -> float:
+    """GB that this process has (VmRSS) or has had at most (VmHWM)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    [kilobytes] = [line.split()[1] for line in status.splitlines() if line.startswith(kind)]
+    return int(kilobytes) / 2**20
+
+
+def update_once(task: dict[str, Any]) -> dict[str, float]:
+    """In a process of its own: one update, without what loading took."""
+    import torch
+
+    from prism_mt.training.config import Limits
+    from prism_mt.training.distributed import World
+    from prism_mt.training.finetune import Finetuner
+    from prism_mt.training.finetune_config import Adapters, FinetuneChecks, FinetuneConfig
+
+    pairs = (Path(task["pairs"]),)
+    config = FinetuneConfig(
+        *("cost", pairs, pairs, task["model"], Path(task["output"])),
+        precision=task["precision"],
+        adapters=Adapters(task["rank"]),
+        limits=Limits(steps=1),
+        checks=FinetuneChecks(every=1),
+    )
+    tuner = Finetuner(config, World(0, 1, torch.device("cpu")), resume=False)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before, start = memory("VmRSS"), time.perf_counter()
+    tuner.run()
+    return {"before": before, "peak": memory("VmHWM"), "seconds": time.perf_counter() - start}
+
+
+def cost(name: str, model: Path, folder: Path, options: argparse.Namespace) -> list[tuple[Value, ...]]:
+    pairs = folder / f"{name}.jsonl"
+    write_pairs(pairs, model, options.pieces)
+    rows: list[tuple[Value, ...]] = []
+    for adapted, precision in SETTINGS:
+        rank = options.rank if adapted else 0
+        task = {"model": model, "pairs": pairs, "output": folder / "run", "rank": rank, "precision": precision}
+        _, _, output = measure([sys.executable, __file__, "--task", json.dumps(task, default=str)])
+        found = json.loads(output)
+        trained = f"rank {rank}" if adapted else "all weights"
+        rows.append((name, trained, precision, found["before"], found["peak"], found["seconds"]))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--large", action="store_true", help="also a model of 745M parameters")
+    parser.add_argument("--pieces", type=int, default=100, help="of every text")
+    parser.add_argument("--rank", type=int, default=16, help="of the adapters")
+    parser.add_argument("--task", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.task:
+        task = json.loads(options.task)
+        if "make" in task:
+            write_model(make_model(0, LANGUAGES, **SHAPES[task["make"]]), Path(task["folder"]))
+        else:
+            print(json.dumps(update_once(task)))
+        return
+    rows: list[tuple[Value, ...]] = []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        for name in ["mini", "60M", *(["745M"] if options.large else [])]:
+            model = open_model(name).folder if name == "mini" else folder / name
+            if name != "mini":
+                task = json.dumps({"make": name, "folder": str(model)})
+                measure([sys.executable, __file__, "--task", task])
+            rows += cost(name, model, folder, options)
+    columns = (Column("model"), Column("trained"), Column("precision"))
+    numbers = (number("before GB", 2), number("peak GB", 2), number("seconds", 1))
+    title = f"One update on a segment of {OUTPUTS} outputs of {options.pieces} pieces"
+    print(to_text(Table((*columns, *numbers), tuple(rows), title)))
+
+
+if __name__ == "__main__":
+    main()
