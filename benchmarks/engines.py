@@ -103,6 +103,13 @@ def in_own_process(**task: Any) -> dict[str, float]:
     return {**result, "memory": memory}
 
 
+def make_shape(name: str, folder: Path) -> Path:
+    """A random model of this shape; not made here, since a large process makes the peaks of its children as large."""
+    made = folder / name
+    measure([sys.executable, __file__, "--task", json.dumps({"make": name, "folder": str(made)})])
+    return made
+
+
 def shapes(models: dict[str, Path], texts: int) -> Table:
     rows: list[tuple[Value, ...]] = []
     for name, model in models.items():
@@ -246,11 +253,7 @@ def main() -> None:
                 )
             models[options.model] = open_model(options.model).folder
             for name in names:
-                models[name] = folder / name
-                # Not here: a process that has been large makes the peaks of those that it starts as large.
-                measure(
-                    [sys.executable, __file__, "--task", json.dumps({"make": name, "folder": str(folder / name)})]
-                )
+                models[name] = make_shape(name, folder)
         first = next(iter(models.values()))
         tables = []
         steps: dict[str, Callable[[], Table]] = {

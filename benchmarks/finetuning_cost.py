@@ -16,12 +16,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engines import LANGUAGES, SHAPES, measure  # which also makes the next import possible
-from made import SENTENCES, make_model
+from engines import make_shape, measure  # which also makes the next import possible
+from made import SENTENCES
 
 from prism_mt.metaeval.pairs import RankedSegment, write_ranked
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import write_model
 from prism_mt.report.table import Column, Table, Value, number, to_text
 
 OUTPUTS = 10
@@ -101,20 +100,13 @@ def main() -> None:
     parser.add_argument("--task", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
-        task = json.loads(options.task)
-        if "make" in task:
-            write_model(make_model(0, LANGUAGES, **SHAPES[task["make"]]), Path(task["folder"]))
-        else:
-            print(json.dumps(update_once(task)))
+        print(json.dumps(update_once(json.loads(options.task))))
         return
     rows: list[tuple[Value, ...]] = []
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name in ["mini", "60M", *(["745M"] if options.large else [])]:
-            model = open_model(name).folder if name == "mini" else folder / name
-            if name != "mini":
-                task = json.dumps({"make": name, "folder": str(model)})
-                measure([sys.executable, __file__, "--task", task])
+            model = open_model(name).folder if name == "mini" else make_shape(name, folder)
             rows += cost(name, model, folder, options)
     columns = (Column("model"), Column("trained"), Column("precision"))
     numbers = (number("before GB", 2), number("peak GB", 2), number("seconds", 1))

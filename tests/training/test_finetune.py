@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +18,7 @@ from made import SENTENCES, make_model
 from prism_mt.errors import PrismError
 from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys, write_ranked
 from prism_mt.models.store import ModelDirectory, write_model
-from prism_mt.training.config import Limits, Optimiser, Schedule
+from prism_mt.training.config import Limits, Optimiser
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner, adapted_network, load_trained
 from prism_mt.training.finetune_config import (
@@ -28,7 +27,6 @@ from prism_mt.training.finetune_config import (
     FinetuneChecks,
     FinetuneConfig,
     Ranking,
-    load_finetune_config,
 )
 from prism_mt.training.finetune_data import EncodedSegment, RoundRobin, cut_batches, encode_segments
 from prism_mt.training.finetune_export import export_finetuned
@@ -177,21 +175,6 @@ def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) 
         assert [row[column] for row in two] == pytest.approx([row[column] for row in one], rel=1e-3, abs=1e-3)
 
 
-def test_the_configuration_that_comes_along() -> None:
-    with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mqm.toml") as path:
-        found = load_finetune_config(path)
-        assert found.train == (path.parent / "pairs" / "train.jsonl",)
-    assert (found.model, found.ranking) == ("mini", Ranking())
-    assert (found.optimiser.learning_rate, found.optimiser.clip) == (1e-4, 1.2)
-
-
-def test_small_models_keep_better_outputs_likely() -> None:
-    with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mini.toml") as path:
-        found = load_finetune_config(path)
-    assert (found.name, found.model) == ("mini-ft", "mini")
-    assert (found.ranking.preferred, found.ranking.across) == (0.02, 0.3)
-
-
 def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:
     Finetuner(config, ALONE).run()
     changed = dataclasses.replace(config, ranking=Ranking(margin=0.7))
@@ -313,27 +296,6 @@ def test_batches_keep_all_segments_within_the_budget(base: ModelDirectory) -> No
     for batch in batches:
         padded = sum(len(one.output_targets) for one in batch) * max(one.longest for one in batch)
         assert len(batch) == 1 or padded <= 200
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"ranking": Ranking(0.0, False, False)}, "every term of the loss is switched off"),
-        ({"ranking": Ranking(across=-1.0)}, "must not be negative"),
-        ({"limits": Limits()}, "without limits training never ends"),
-        ({"limits": Limits(steps=-1)}, "limits must not be negative"),
-        ({"optimiser": Optimiser(learning_rate=-1.0)}, "must not be negative"),
-        ({"schedule": Schedule(warmup=-1)}, "warmup must not be negative"),
-        ({"train": ()}, "name files of pairs"),
-        ({"dropout": 1.0}, "dropout must be"),
-        ({"schedule": Schedule("constant", 0, decay=0.2), "limits": Limits(epochs=1)}, "needs limits.steps"),
-    ],
-)
-def test_configurations_that_make_no_sense(
-    config: FinetuneConfig, changes: dict[str, object], message: str
-) -> None:
-    with pytest.raises(PrismError, match=message):
-        dataclasses.replace(config, **changes)  # type: ignore[arg-type]
 
 
 def test_languages_that_the_model_does_not_have(base: ModelDirectory) -> None:
