@@ -144,6 +144,45 @@ def test_prism_is_judged_on_its_own_scores(
     assert all(value is not None for value in values.values())
 
 
+@pytest.mark.parametrize(("command", "column"), [([], "tau-b"), (["references"], "machine-translated")])
+def test_one_metric_with_several_models(
+    capsys: pytest.CaptureFixture[str],
+    judgments: Path,
+    model: Path,
+    tmp_path: Path,
+    command: list[str],
+    column: str,
+) -> None:
+    other = write_model(make_model(seed=1), tmp_path / "other").folder
+    renamed = judgments.rename(judgments.with_name("made_de-en.jsonl"))
+
+    def judged(*models: Path) -> dict[str, float]:
+        words = (
+            *command,
+            renamed,
+            "-m",
+            "prism-ref",
+            "chrf",
+            "--model",
+            *models,
+            "--draws",
+            5,
+            "--format",
+            "json",
+        )
+        (table,) = json.loads(run(capsys, *words))
+        return {row["metric"]: row[column] for row in table["rows"]}
+
+    alone = {folder: judged(folder) for folder in (model, other)}
+    assert alone[model]["prism-ref"] != alone[other]["prism-ref"]
+    assert judged(model, other) == {
+        f"prism-ref:{model}": alone[model]["prism-ref"],
+        f"prism-ref:{other}": alone[other]["prism-ref"],
+        "chrf": alone[model]["chrf"],
+    }
+    assert judged(model, model) == alone[model]
+
+
 def test_warns_of_a_model_that_learnt_from_the_judgments(
     caplog: pytest.LogCaptureFixture, judgments: Path, tmp_path: Path
 ) -> None:

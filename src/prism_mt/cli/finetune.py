@@ -32,5 +32,6 @@ COMMAND = Command(
     "Fine-tune a model on the pairs of `prism judgments pairs`.",
     FinetuneOptions,
     finetune,
-    epilog=EPILOG.format(command="finetune"),
+    epilog=f"""{EPILOG.format(command="finetune")}
+Whether it helped: prism metaeval OTHER_JUDGMENTS --metric prism-ref --model mini finetuned/model""",
 )

@@ -130,6 +130,7 @@ def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> No
 
 _EPILOG = """examples:
   prism metaeval mqm_en-de.jsonl --preset wmt21-mqm --metric chrf bleu --scores comet.tsv
+  prism metaeval mqm_en-de.jsonl --preset wmt21-mqm --metric prism-ref --model mini finetuned/model
   prism metaeval DA-syslevel.csv --preset wmt19-sys --scores BLEU.sys.score --plot figures.pdf
   prism metaeval sweep dev.jsonl --test test.jsonl --scores dev.tsv --test-scores test.tsv --combine chrF Prism
   prism metaeval disagreements mqm_en-de.jsonl --metric chrf"""

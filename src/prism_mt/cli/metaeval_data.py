@@ -19,6 +19,7 @@ from prism_mt.metaeval.readers.scores import read_all_scores
 from prism_mt.metaeval.scoring import make_metric, score_texts
 from prism_mt.metaeval.sweep import find_metric, is_called
 from prism_mt.metaeval.task import PRESETS, Task, preset
+from prism_mt.metrics.base import Metric
 from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metrics
 from prism_mt.metrics.pairs import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
@@ -61,7 +62,11 @@ class MetricOptions(EncoderOptions, TableOptions):
         metavar="FILE",
     )
     metric: list[str] = option("metrics to compute from the texts", [], flags=("-m",), metavar="NAME")
-    model: str = option("model of the computed metrics that need one", DEFAULT_MODEL, metavar="M")
+    model: list[str] = option(
+        "model of the computed metrics that need one; they are computed with each of several, as prism-ref:M",
+        [DEFAULT_MODEL],
+        metavar="M",
+    )
     long: LongPolicy = option(
         "an output longer than the model's positions: stop, cut it off, or score windows", "error"
     )
@@ -113,8 +118,8 @@ def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, 
             f"there are several test sets of {', '.join(sorted(doubtful))}, and --scores do not say of which they are: "
             "judge one at a time"
         )
-    model = ModelInUse(options.model, options.offline, cached=True)
-    return [Judged(judgments, _metrics_of(judgments, read, options, task, model)) for judgments in found]
+    models = models_of(options)
+    return [Judged(judgments, _metrics_of(judgments, read, options, task, models)) for judgments in found]
 
 
 def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -> str | None:
@@ -126,10 +131,31 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
     return next((name for name in usual if name in known), None)
 
 
-def setting_of(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
+def models_of(options: MetricOptions) -> list[ModelInUse]:
+    """The models that metrics are computed with, each opened once for all language pairs."""
+    return [ModelInUse(name, options.offline, cached=True) for name in options.model]
+
+
+def computed_metrics(
+    judgments: Judgments, options: MetricOptions, models: Sequence[ModelInUse]
+) -> list[tuple[str, Metric]]:
+    """The metrics that are computed, each with what it is called: where models make a difference, after its model."""
+    made = [make_metrics(options.metric, _setting(judgments, options, model), make_metric) for model in models]
+    found: list[tuple[str, Metric]] = []
+    for versions in zip(*made, strict=True):
+        if len({metric.signature() for metric in versions}) == 1:
+            found.append((versions[0].name, versions[0]))
+        else:
+            found += [
+                (f"{metric.name}:{model.name}", metric) for model, metric in zip(models, versions, strict=True)
+            ]
+    return found
+
+
+def _setting(judgments: Judgments, options: MetricOptions, model: ModelInUse) -> Setting:
     """What the metrics of a language pair are built from; warns when the model learnt from what is to judge it."""
     if any("prism" in name for name in options.metric):
-        warn_of_overlap(model.directory.judged, judgments, options.model)
+        warn_of_overlap(model.directory.judged, judgments, model.name)
     source, _, target = judgments.pair.partition("-")
     prism = PrismOptions(long=options.long)
     return Setting(target, source, model, prism, encoder=options.encoder, language_model=options.language_model)
@@ -174,17 +200,20 @@ def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) ->
 
 
 def _metrics_of(
-    judgments: Judgments, read: Sequence[MetricScores], options: MetricOptions, task: Task, model: ModelInUse
+    judgments: Judgments,
+    read: Sequence[MetricScores],
+    options: MetricOptions,
+    task: Task,
+    models: Sequence[ModelInUse],
 ) -> list[MetricScores]:
     """Metrics from files first, then those that are computed."""
     here = [metric for metric in read if metric.pair == judgments.pair]
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
-    setting = setting_of(judgments, options, model)
     reference = choose_reference(options, judgments, task)
     only_judged = task.level != "systems"
-    for metric in make_metrics(options.metric, setting, make_metric):
-        here.append(score_texts(metric, judgments, reference, only_judged))
+    for name, metric in computed_metrics(judgments, options, models):
+        here.append(replace(score_texts(metric, judgments, reference, only_judged), metric=name))
     return here
 
 

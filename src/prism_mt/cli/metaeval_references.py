@@ -8,18 +8,16 @@ from prism_mt.cli.metaeval_data import (
     OutputOptions,
     check_plot,
     choose_reference,
+    computed_metrics,
     load,
-    setting_of,
+    models_of,
     task_of,
     write_tables,
 )
 from prism_mt.cli.options import Command, option
 from prism_mt.errors import PrismError
-from prism_mt.metaeval.judgments import Judgments
 from prism_mt.metaeval.references import Studied, StudyLevel, study_references
-from prism_mt.metaeval.scoring import make_metric, score_texts
-from prism_mt.metaeval.task import Task
-from prism_mt.metrics.catalogue import ModelInUse, Setting
+from prism_mt.metaeval.scoring import score_texts
 from prism_mt.report.references import studies_table, study_table
 
 
@@ -47,12 +45,14 @@ def run_references(options: ReferenceOptions) -> None:
     check_plot(options)
     task = task_of(options)
     given = load(options.judgments, options.scores, replace(options, metric=[]), task)
-    model = ModelInUse(options.model, options.offline, cached=True)
+    models = models_of(options)
     studies = []
     for item in given:
         metrics = [Studied(scores) for scores in item.metrics]
-        setting = setting_of(item.judgments, options, model)
-        metrics += [_computed(name, item.judgments, options, task, setting) for name in options.metric]
+        reference = choose_reference(options, item.judgments, task)
+        for name, metric in computed_metrics(item.judgments, options, models):
+            scores = score_texts(metric, item.judgments, reference, only_judged=True)
+            metrics.append(Studied(replace(scores, metric=name), metric))
         if not metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
         studies.append(
@@ -66,11 +66,6 @@ def run_references(options: ReferenceOptions) -> None:
         from prism_mt.report.plots import plot_studies
 
         plot_studies(studies, options.plot)
-
-
-def _computed(name: str, judgments: Judgments, options: ReferenceOptions, task: Task, setting: Setting) -> Studied:
-    metric = make_metric(name, setting)
-    return Studied(score_texts(metric, judgments, choose_reference(options, judgments, task), True), metric)
 
 
 REFERENCES = Command(
