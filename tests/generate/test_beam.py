@@ -30,21 +30,21 @@ def search(rules: BeamRules, limits: Sequence[int] = (8,)) -> list[list[Found]]:
     return beam_search(Written(PROBABILITIES), prefixes, limits, rules)
 
 
-def check(found: Sequence[Found], expected: Sequence[tuple[tuple[int, ...], float]]) -> None:
+def assert_finds(found: Sequence[Found], expected: Sequence[tuple[tuple[int, ...], float]]) -> None:
     assert [one.pieces for one in found] == [pieces for pieces, _ in expected]
     assert [one.score for one in found] == pytest.approx([score for _, score in expected], abs=1e-6)
 
 
 def test_greedy_search_takes_the_best_of_each_step() -> None:
     [found] = search(BeamRules(END, [START], beams=1, length_penalty=0.0))
-    check(found, [((A, B), math.log(0.5 * 0.6 * 0.9))])
+    assert_finds(found, [((A, B), math.log(0.5 * 0.6 * 0.9))])
 
 
 def test_a_beam_of_two() -> None:
     # Step 1: A .5, B .3. Step 2: AB .30, AC .15 (BC has .135). Step 3: AB ends with .27, AC with .105; the others
     # (ABA .012) are below both.
     [found] = search(BeamRules(END, [START], beams=2, length_penalty=1.0))
-    check(found, [((A, B), math.log(0.27) / 3), ((A, C), math.log(0.105) / 3)])
+    assert_finds(found, [((A, B), math.log(0.27) / 3), ((A, C), math.log(0.105) / 3)])
 
 
 def test_diverse_groups_by_hand() -> None:
@@ -53,7 +53,7 @@ def test_diverse_groups_by_hand() -> None:
     # Step 2: group 1 takes B (.6) after A. Group 2, after B: C ln .45 = -0.80, B ln .3 - 1, so it takes C.
     # Step 3: both end, and what ends has no cost.
     [found] = search(BeamRules(END, [START], beams=2, groups=2, strength=1.0, length_penalty=0.0))
-    check(found, [((A, B), math.log(0.5 * 0.6 * 0.9)), ((B, C), math.log(0.3 * 0.45 * 0.8))])
+    assert_finds(found, [((A, B), math.log(0.5 * 0.6 * 0.9)), ((B, C), math.log(0.3 * 0.45 * 0.8))])
 
 
 def test_a_cost_that_is_paid_stays_in_the_score() -> None:
@@ -62,7 +62,7 @@ def test_a_cost_that_is_paid_stays_in_the_score() -> None:
     # Step 3: it ends like group 1, 0.8 below it.
     [found] = search(BeamRules(END, [START], beams=2, groups=2, strength=0.4, length_penalty=0.0))
     best = math.log(0.5 * 0.6 * 0.9)
-    check(found, [((A, B), best), ((A, B), best - 0.8)])
+    assert_finds(found, [((A, B), best), ((A, B), best - 0.8)])
 
 
 def test_every_beam_of_an_earlier_group_costs() -> None:
@@ -76,7 +76,7 @@ def test_every_beam_of_an_earlier_group_costs() -> None:
         ((A, C), math.log(0.105)),
         ((A, C), math.log(0.105) - 0.4),
     ]
-    check(found, expected)
+    assert_finds(found, expected)
 
 
 @pytest.mark.parametrize(("beams", "groups"), [(4, 2), (6, 3), (4, 4)])
@@ -88,16 +88,16 @@ def test_without_strength_groups_are_independent(beams: int, groups: int) -> Non
 
 def test_the_limit_cuts_off() -> None:
     short, long = search(BeamRules(END, [START], beams=2, length_penalty=0.0), limits=(2, 8))
-    check(short, [((A, B), math.log(0.3)), ((A, C), math.log(0.15))])
+    assert_finds(short, [((A, B), math.log(0.3)), ((A, C), math.log(0.15))])
     assert not any(one.complete for one in short)
-    check(long, [((A, B), math.log(0.27)), ((A, C), math.log(0.105))])
+    assert_finds(long, [((A, B), math.log(0.27)), ((A, C), math.log(0.105))])
     assert all(one.complete for one in long)
 
 
 def test_what_is_forbidden_gives_its_probability_to_the_others() -> None:
     [found] = search(BeamRules(END, [START, A], beams=1, length_penalty=0.0))
     # B .3 / .5 against C .2 / .5; after B: C .45 / .75; after BC: END .8 / .9
-    check(found, [((B, C), math.log(0.6 * 0.6 * 0.8 / 0.9))])
+    assert_finds(found, [((B, C), math.log(0.6 * 0.6 * 0.8 / 0.9))])
 
 
 def test_a_group_that_has_found_all_is_left_out() -> None:
@@ -118,5 +118,5 @@ def test_a_group_that_has_found_all_is_left_out() -> None:
 
     rules = BeamRules(END, [START], beams=2, groups=2, strength=1.0, length_penalty=0.0)
     [found] = beam_search(Counting(probabilities), torch.tensor([[START]]), (8,), rules)
-    check(found, [((A,), math.log(0.6 * 0.9)), ((B, C, A), math.log(0.4 * 0.9 * 0.8 * 0.7))])
+    assert_finds(found, [((A,), math.log(0.6 * 0.9)), ((B, C, A), math.log(0.4 * 0.9 * 0.8 * 0.7))])
     assert rows == [1, 2, 1, 1]
