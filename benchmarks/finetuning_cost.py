@@ -24,7 +24,7 @@ from prism_mt.models.resolve import open_model
 from prism_mt.report.table import Column, Table, Value, number, to_text
 
 OUTPUTS = 10
-SETTINGS = [(rank, precision) for rank in (False, True) for precision in ("float32", "bfloat16")]
+SETTINGS = [(adapted, precision) for adapted in (False, True) for precision in ("float32", "bfloat16")]
 
 
 def write_pairs(path: Path, model: Path, pieces: int) -> None:
