@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from prism_mt.metaeval.readers import read_judgments
+from prism_mt.evaluation.readers import read_judgments
 from prism_mt.report.table import Column, Table, number, to_text
 
 TESTS = {"bootstrap": "--paired-bs", "randomisation": "--paired-ar"}

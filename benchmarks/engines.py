@@ -29,13 +29,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from made import SENTENCES, make_model
 
+from prism_mt._core.environment import available_cores
 from prism_mt.cli.bench import made_up_pairs
 from prism_mt.engines.base import Pair
-from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization, open_engine
+from prism_mt.engines.scheduler import score_pairs
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory, write_model
-from prism_mt.places import available_cores
 from prism_mt.report.table import Column, Table, Value, number, to_text
 
 

@@ -23,21 +23,21 @@ import numpy as np
 
 from prism_mt.cli.main import main as prism
 from prism_mt.engines.factory import EngineOptions
+from prism_mt.evaluation.judgments import Judgments, MetricScores
+from prism_mt.evaluation.machine_references import Studied, study_references
+from prism_mt.evaluation.protocols import preset
+from prism_mt.evaluation.readers import read_judgments
+from prism_mt.evaluation.scoring import make_metric, score_texts
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
-from prism_mt.metaeval.correlation import Correlation, pairwise_accuracy, segment_accuracy
-from prism_mt.metaeval.judgments import Judgments, MetricScores
-from prism_mt.metaeval.permutation import permutation_test
-from prism_mt.metaeval.readers import read_judgments
-from prism_mt.metaeval.references import Studied, study_references
-from prism_mt.metaeval.scoring import make_metric, score_texts
-from prism_mt.metaeval.task import preset
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import ModelInUse, Setting
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.surface import bleu, chrf
+from prism_mt.metrics.registry import ModelInUse, Setting
+from prism_mt.metrics.sacrebleu import bleu, chrf
 from prism_mt.report.references import studies_table, study_table
 from prism_mt.report.table import Column, Table, number, render, to_text
+from prism_mt.stats.correlation import Correlation, pairwise_accuracy, segment_accuracy
+from prism_mt.stats.permutation import permutation_test
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner
 from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config

@@ -19,7 +19,7 @@ from typing import Any
 from engines import make_shape, measure  # which also makes the next import possible
 from made import SENTENCES
 
-from prism_mt.metaeval.pairs import RankedSegment, write_ranked
+from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
 from prism_mt.models.resolve import open_model
 from prism_mt.report.table import Column, Table, Value, number, to_text
 

@@ -26,9 +26,9 @@ from prism_mt.engines.factory import EngineName, EngineOptions
 from prism_mt.generate.base import Request, textless_ids
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.text.subwords import Vocabulary
 

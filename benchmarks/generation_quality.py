@@ -27,12 +27,12 @@ import numpy as np
 from prism_mt.cli.rerank import utility
 from prism_mt.engines.factory import EngineName, EngineOptions
 from prism_mt.generate.generator import Generator, Hypothesis
-from prism_mt.generate.lists import Record
+from prism_mt.generate.mbr import rerank
+from prism_mt.generate.nbest import Record
 from prism_mt.generate.options import SearchOptions
-from prism_mt.generate.risk import rerank
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
 
 Row = tuple[str | float, ...]

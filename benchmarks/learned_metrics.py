@@ -32,18 +32,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.encoders.catalogue import minilm_folder, open_piece_encoder
-from prism_mt.encoders.store import StoredEncoder
-from prism_mt.metaeval.correlation import pearson
-from prism_mt.metaeval.judgments import is_human
-from prism_mt.metaeval.williams import williams_test
+from prism_mt._core.progress import track
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
+from prism_mt.evaluation.judgments import is_human
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
-from prism_mt.metrics.recall import MatchMetric
-from prism_mt.metrics.regression import MetricSpec, write_metric
-from prism_mt.metrics.regression_network import KINDS, RegressionNetwork
-from prism_mt.progress import track
+from prism_mt.metrics.bertscore import MatchMetric
+from prism_mt.metrics.learned import MetricSpec, write_metric
+from prism_mt.metrics.learned_network import KINDS, RegressionNetwork
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.stats.correlation import pearson
+from prism_mt.stats.williams import williams_test
 from prism_mt.training.metric_trainer import Judged, MetricConfig, MetricTrainer, read_judged
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"

@@ -25,12 +25,11 @@ from typing import IO
 
 import numpy as np
 
+from prism_mt._core.progress import track
 from prism_mt.engines.factory import EngineOptions
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
-from prism_mt.metaeval.correlation import pearson
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import Setting, make_metric
 from prism_mt.metrics.paraphrased import (
     GeneratedParaphrases,
     ParaphrasedMetric,
@@ -38,9 +37,10 @@ from prism_mt.metrics.paraphrased import (
     bleu,
     chrf_plus_plus,
 )
+from prism_mt.metrics.registry import Setting, make_metric
 from prism_mt.models.resolve import open_model
-from prism_mt.progress import track
 from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.stats.correlation import pearson
 
 PAIRS = ("de-en", "fi-en", "gu-en", "kk-en", "lt-en", "ru-en", "zh-en")
 _CHUNK = 200

@@ -15,11 +15,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats as scipy_stats
 
-from prism_mt.metaeval.correlation import Correlation, Statistic, kendall_b, pearson, segment_accuracy
-from prism_mt.metaeval.judgments import Matrix, Vector
-from prism_mt.metaeval.permutation import permutation_test
-from prism_mt.metaeval.ties import acc_t23
+from prism_mt.evaluation.judgments import Matrix, Vector
 from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.stats.correlation import Correlation, Statistic, kendall_b, pearson, segment_accuracy
+from prism_mt.stats.permutation import permutation_test
+from prism_mt.stats.ties import acc_t23
 
 SYSTEMS, SEGMENTS = 13, 1000
 

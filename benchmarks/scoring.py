@@ -22,14 +22,14 @@ import torch
 from numpy.typing import NDArray
 from transformers import M2M100Config, M2M100ForConditionalGeneration
 
+from prism_mt._core.environment import available_cores
 from prism_mt.engines.base import Pair
-from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization, open_engine
+from prism_mt.engines.scheduler import score_pairs
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.huggingface.weights import canonical
 from prism_mt.models.model import Model
 from prism_mt.models.spec import Architecture, Conventions, ModelSpec, weight_shapes
-from prism_mt.models.store import ModelDirectory, write_model
-from prism_mt.places import available_cores
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.text.subwords import Vocabulary
 

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prism_mt.models.directory import write_model
 from prism_mt.models.resolve import DEFAULT_MODEL, embedded
-from prism_mt.models.store import write_model
 from prism_mt.report.table import Column, Table, number, to_text
 
 HERE = Path(__file__).resolve().parent

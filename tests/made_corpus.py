@@ -4,8 +4,8 @@ import filecmp
 import json
 from pathlib import Path
 
+from prism_mt._core.options import load_toml
 from prism_mt.cli.main import main
-from prism_mt.config import load_toml
 from prism_mt.corpus.config import CorpusConfig
 from prism_mt.corpus.executor import Executor, Serial
 from prism_mt.corpus.pipeline import open_preparation, prepare

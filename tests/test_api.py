@@ -6,7 +6,7 @@ import pytest
 from made import make_model
 
 from prism_mt import Prism, PrismError, load_model, score
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 CAND, REF, SRC = ["Hello world!", ""], ["Hello, world.", "A test."], ["Hallo Welt!", "Ein Test."]
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.config import CorpusConfig, SourceConfig, find_sources
 from prism_mt.corpus.readers import Selection, parse_block, read_blocks
-from prism_mt.errors import PrismError
-from prism_mt.generate.lists import open_lists
-from prism_mt.metaeval.readers import Request, read_judgments
-from prism_mt.metaeval.readers.scores import read_scores
+from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.readers.scores import read_scores
+from prism_mt.generate.nbest import open_lists
 from prism_mt.text.lines import open_fields, open_jsonl, open_lines
 
 RUBBISH = [

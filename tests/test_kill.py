@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from made import SENTENCES, make_model
 
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 KILLS = 20
 LINES = 300

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from made import SENTENCES, make_model
 
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 WORDS = " ".join(SENTENCES).split()
 

@@ -24,14 +24,14 @@ import numpy as np
 from perturb import PERTURBATIONS
 
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.metaeval.correlation import kendall_b, segment_accuracy
-from prism_mt.metaeval.judgments import Judgments, Texts
-from prism_mt.metaeval.readers import Request, read_judgments
-from prism_mt.metaeval.scoring import score_texts
+from prism_mt.evaluation.judgments import Judgments, Texts
+from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.scoring import score_texts
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, render
+from prism_mt.stats.correlation import kendall_b, segment_accuracy
 
 SETS = {
     "wmt21 news en-de": ("wmt21_mqm_news_en-de", "ref-C"),

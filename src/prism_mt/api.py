@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.errors import PrismError
 from prism_mt.metrics.base import SystemScores
-from prism_mt.metrics.catalogue import ModelInUse, Setting, entry, make_metric
-from prism_mt.metrics.evaluate import ParallelText, evaluate
+from prism_mt.metrics.parallel import ParallelText, evaluate
 from prism_mt.metrics.paraphrased import ParaphraseOptions
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.models import catalogue
+from prism_mt.metrics.registry import ModelInUse, Setting, entry, make_metric
+from prism_mt.models import zoo
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.text.lines import lines_of
 
@@ -151,7 +151,7 @@ class Prism:
     def identifier(self) -> dict[str, Any]:
         """Version, model and options; `log_base` is e, which the original tool wrongly gave as 2."""
         spec = self._model.model.directory.spec
-        known = catalogue.by_digest(f"md5:{spec.origin_digest}")
+        known = zoo.by_digest(f"md5:{spec.origin_digest}")
         return {
             "version": "0.1",
             "model": known.name if known else spec.origin_digest or self._model.digest,

@@ -9,7 +9,7 @@ from made import make_model
 
 from prism_mt.cli.bench import made_up_pairs
 from prism_mt.cli.main import main
-from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.models.directory import ModelDirectory, write_model
 
 
 @pytest.fixture(scope="module")

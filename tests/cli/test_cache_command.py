@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from made import SENTENCES, make_model
 
+from prism_mt._core.textstore import TextStore
 from prism_mt.cli.main import main
 from prism_mt.engines import cache
-from prism_mt.models.store import write_model
-from prism_mt.textstore import TextStore
+from prism_mt.models.directory import write_model
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 REF = ["Hello, world.", "It is a test.", "She bought two pears.", "The hall is large."]
 OUTPUTS = {

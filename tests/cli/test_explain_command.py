@@ -9,7 +9,7 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.metrics.base import SegmentScore, TokenTrace
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 from prism_mt.report.explain import lowest, strength, write_explanation
 
 TRACE = TokenTrace("hypothesis|reference", ("▁Jason", "▁will", "\x1b[2J", "</s>"), (-0.1, -9.77, -0.5, -0.02))

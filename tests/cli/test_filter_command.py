@@ -8,7 +8,7 @@ import pytest
 from made import SENTENCES, make_model
 
 from prism_mt.cli.main import main
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 GERMAN, ENGLISH = [SENTENCES[1], SENTENCES[6], "Hallo"], [SENTENCES[0], SENTENCES[5], "Hello\tyou"]
 

@@ -7,8 +7,8 @@ import pytest
 from made import SENTENCES, make_model
 
 from prism_mt.cli.main import main
-from prism_mt.metaeval.pairs import RankedSegment, write_ranked
-from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
+from prism_mt.models.directory import ModelDirectory, write_model
 
 CONFIG = """
 name = "made-ft"

@@ -11,9 +11,9 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.lists import Record
-from prism_mt.generate.risk import rerank
-from prism_mt.models.store import write_model
+from prism_mt.generate.mbr import rerank
+from prism_mt.generate.nbest import Record
+from prism_mt.models.directory import write_model
 
 INPUT = ["Hello world!", "", "She bought three apples.", "This is a test."]
 LISTS = [

@@ -7,8 +7,8 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.metaeval.pairs import read_ranked
-from prism_mt.models.store import write_model
+from prism_mt.evaluation.ranking_pairs import read_ranked
+from prism_mt.models.directory import write_model
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made import make_model
 
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 HEAVY = {"torch", "ctranslate2", "transformers", "sacrebleu", "scipy", "matplotlib", "sentencepiece"}
 

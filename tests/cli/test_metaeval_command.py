@@ -9,8 +9,8 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.metaeval.overlap import segment_key
-from prism_mt.models.store import write_model
+from prism_mt.evaluation.overlap import segment_key
+from prism_mt.models.directory import write_model
 
 RNG = np.random.default_rng(0)
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "here", "there", "quickly", "slowly"]

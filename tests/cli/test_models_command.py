@@ -16,9 +16,10 @@ from fairseq_checkpoints import make_checkpoint
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.models import catalogue, fairseq
-from prism_mt.models.catalogue import KnownModel
-from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.models import zoo
+from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.fairseq import reader as fairseq
+from prism_mt.models.zoo import KnownModel
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -126,7 +127,7 @@ def known(server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     digest = f"md5:{fairseq.digest(tmp_path / 'original')}"
     address = f"http://127.0.0.1:{server.server_port}/m.tar"
     entry = KnownModel("made", "made in the test", "de en", "0M", "MIT", address, digest)
-    monkeypatch.setattr(catalogue, "CATALOGUE", (entry,))
+    monkeypatch.setattr(zoo, "CATALOGUE", (entry,))
     return address
 
 
@@ -148,8 +149,8 @@ def test_get_resumes_and_converts(capsys: Any, cache: Path, server: _Server, kno
 def test_get_refuses_another_content(
     capsys: Any, cache: Path, server: _Server, known: str, monkeypatch: Any
 ) -> None:
-    wrong = catalogue.CATALOGUE[0].__class__("made", "", "de", "", "", known, "md5:0000")
-    monkeypatch.setattr(catalogue, "CATALOGUE", (wrong,))
+    wrong = zoo.CATALOGUE[0].__class__("made", "", "de", "", "", known, "md5:0000")
+    monkeypatch.setattr(zoo, "CATALOGUE", (wrong,))
     code, _, err = run(capsys, "get", "made", "--address", known)
     assert code == 2
     assert "is not the catalogue's made" in err

@@ -11,7 +11,7 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 CAND = ["Hello world!", "This is a test.", "She bought three apples."]
 REF = ["Hello, world.", "It is a test.", "She bought two pears."]

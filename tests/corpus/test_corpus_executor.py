@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.corpus.executor import Executor, Processes, Serial
-from prism_mt.errors import MissingExtra, PrismError
 
 
 def multiply(shared: int, item: int) -> int:

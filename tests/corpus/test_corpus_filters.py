@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context
 from prism_mt.corpus.steps.copies import CopyFilter, overlap
@@ -13,7 +14,6 @@ from prism_mt.corpus.steps.length import Length
 from prism_mt.corpus.steps.margin import MarginColumn
 from prism_mt.corpus.steps.normalise import Normalise
 from prism_mt.corpus.steps.script import ScriptFilter, script_of
-from prism_mt.errors import PrismError
 
 
 def row(text1: str, text2: str, languages: str = "de-en", margin: float | None = None) -> Row:

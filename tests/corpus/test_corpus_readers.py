@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.config import CorpusConfig, SourceConfig, find_sources
 from prism_mt.corpus.readers import Selection, parse_block, read_blocks
 from prism_mt.corpus.rows import Reject, Row
-from prism_mt.errors import PrismError
 
 TMX = """<?xml version="1.0" encoding="utf-8"?>
 <tmx version="1.4"><header/><body>

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.hashing import HashSet, fraction, hash64, sentence_key
 from prism_mt.corpus.rows import Row, by_cell
 from prism_mt.corpus.steps.base import Cell, Context, Ordered
@@ -13,7 +14,6 @@ from prism_mt.corpus.steps.minimum import Minimum, large_pairs
 from prism_mt.corpus.steps.near import NearDuplicates, _minimums
 from prism_mt.corpus.steps.quota import Quota, spread
 from prism_mt.corpus.steps.sample import Sample
-from prism_mt.errors import PrismError
 
 
 class Rows:

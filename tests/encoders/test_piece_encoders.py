@@ -9,13 +9,13 @@ import pytest
 from made import SENTENCES, make_model
 from tiny_bert import make_bert
 
+from prism_mt._core.errors import PrismError
 from prism_mt.encoders.base import PieceVectors, batches_by_length
-from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder, open_sentence_encoder
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder, open_sentence_encoder
 from prism_mt.encoders.languages import card_languages
-from prism_mt.encoders.store import StoredEncoder
-from prism_mt.errors import PrismError
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.spec import Symbol
-from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.text.subwords import Vocabulary
 
 torch = pytest.importorskip("torch", reason="needs the extra train")

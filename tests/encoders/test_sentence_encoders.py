@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from prism_mt._core.errors import PrismError
 from prism_mt.encoders.sentence import load_encoder
-from prism_mt.errors import PrismError
 
 
 def test_an_encoder_without_its_folder_is_an_error() -> None:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from made import SENTENCES, make_model
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines import cache
 from prism_mt.engines.base import Pair, TokenScores
-from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.cache import CachedEngine, ScoreStore, parse_size, size_limit
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.errors import PrismError
-from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt.engines.scheduler import score_pairs
+from prism_mt.models.directory import ModelDirectory, write_model
 
 
 @pytest.fixture(scope="module")

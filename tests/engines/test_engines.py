@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from made import SENTENCES, make_model
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Engine, Pair
-from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.errors import PrismError
+from prism_mt.engines.scheduler import score_pairs
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
-from prism_mt.models.store import ModelDirectory, write_model
 
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "pre-norm": {},

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hf_models import FAMILIES, LANGUAGES, Family, cached, ids
 
-from prism_mt.engines.batching import score_pairs
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineName, EngineOptions, open_engine
-from prism_mt.errors import PrismError
+from prism_mt.engines.scheduler import score_pairs
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.pairs import PairEncoder, Text
+from prism_mt.metrics.forced_decoding import PairEncoder, Text
 from prism_mt.metrics.prism import PrismMetric, PrismOptions
 from prism_mt.models.resolve import open_model
 

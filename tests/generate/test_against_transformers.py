@@ -13,8 +13,8 @@ from prism_mt.engines.factory import EngineName, EngineOptions
 from prism_mt.generate.base import Request, textless_ids
 from prism_mt.generate.generator import Generator, make_batches
 from prism_mt.generate.options import SearchOptions
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory
 
 TEXTS = ["das Haus und der Hund", "ein Tag", "the cat running über die Straße le monde", "der " * 12 + "Hund", "u"]
 LIMIT = 24

@@ -8,15 +8,15 @@ import pytest
 from hf_models import cached
 from made import SENTENCES, make_model
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory
 from prism_mt.engines.factory import EngineName, EngineOptions
-from prism_mt.errors import PrismError
 from prism_mt.generate.base import Found, Request, textless_ids
+from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator, Hypothesis, Route, make_batches
 from prism_mt.generate.options import SearchOptions
-from prism_mt.generate.store import StoredLists
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory, write_model
 
 
 @pytest.fixture(scope="module")

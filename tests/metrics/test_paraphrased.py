@@ -9,13 +9,13 @@ from made import make_model
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.errors import PrismError
 from prism_mt.generate.generator import Generator
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.paraphrased import ParaphraseOptions
-from prism_mt.models.store import write_model
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
+from prism_mt.models.directory import write_model
 
 HYPOTHESES = ["The cat sat on the mat.", "He went home by bus, she said."]
 REFERENCES = ["A cat was sitting on the mat.", "She said that he took the bus home."]

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from made import make_model, make_vocabulary, random_weights
 
-from prism_mt.encoders.catalogue import open_sentence_encoder
+from prism_mt._core.errors import PrismError
+from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.sentence import Vectors
-from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.combined import CombinedMetric, parse_terms
-from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt.metrics.registry import ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.sentence import SentenceMetric
-from prism_mt.models.store import write_model
+from prism_mt.models.directory import write_model
 
 
 class Table:
@@ -124,7 +124,7 @@ def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
 
 def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None:
     torch = pytest.importorskip("torch", reason="needs the extra train")
-    from prism_mt.metrics.fluency import FluencyMetric
+    from prism_mt.metrics.lm import FluencyMetric
 
     class Numbers:
         """Ten ids, of which the first is the start; a text is a list of them, and id i has logit i."""

@@ -21,9 +21,9 @@ from fairseq_checkpoints import (
 )
 from numpy.typing import NDArray
 
-from prism_mt.errors import PrismError
-from prism_mt.models import fairseq
-from prism_mt.models.fairseq_files import FILES
+from prism_mt._core.errors import PrismError
+from prism_mt.models.fairseq import reader as fairseq
+from prism_mt.models.fairseq.files import FILES
 from prism_mt.models.model import Model
 
 GOLDEN = (

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from fairseq_checkpoints import Recipe, make_checkpoint
 
-from prism_mt.errors import PrismError
-from prism_mt.models import fairseq
-from prism_mt.models.fairseq_files import FILES, read_dictionary
+from prism_mt._core.errors import PrismError
+from prism_mt.models.fairseq import reader as fairseq
+from prism_mt.models.fairseq.files import FILES, read_dictionary
 
 
 def refusal(path: Path) -> str:

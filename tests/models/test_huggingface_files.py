@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 import hf_models  # noqa: E402
 from hf_models import Family, cached, edit  # noqa: E402
 
-from prism_mt.errors import PrismError  # noqa: E402
+from prism_mt._core.errors import PrismError  # noqa: E402
 from prism_mt.models import huggingface  # noqa: E402
 from prism_mt.models.model import Model  # noqa: E402
 

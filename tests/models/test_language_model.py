@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.language_model import LanguageModel, from_weights
 from prism_mt.models.network import to_weights
 from prism_mt.models.spec import Architecture, weight_shapes

@@ -7,7 +7,7 @@ import torch
 from made import TINY
 from scipy.special import erf
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.network import Transformer, from_weights, to_weights
 from prism_mt.models.spec import Architecture, sinusoids, weight_shapes
 

@@ -14,8 +14,8 @@ import pytest
 import torch
 from fairseq_checkpoints import stand_in, stand_ins
 
-from prism_mt.errors import PrismError
-from prism_mt.models.pickles import Inert, load_torch
+from prism_mt._core.errors import PrismError
+from prism_mt.models.fairseq.pickles import Inert, load_torch
 
 
 def saved(path: Path, value: object, legacy: bool = False) -> Any:

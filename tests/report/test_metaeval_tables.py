@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.bias import Bin, Summary
-from prism_mt.metaeval.bootstrap import Interval
-from prism_mt.metaeval.disagreements import Disagreement, Disagreements
-from prism_mt.metaeval.evaluate import Evaluation, MetricResult
-from prism_mt.metaeval.levels import Resampling
-from prism_mt.metaeval.sweep import Sweep, SweepPoint
-from prism_mt.metaeval.task import preset
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.bias import Bin, Summary
+from prism_mt.evaluation.disagreements import Disagreement, Disagreements
+from prism_mt.evaluation.judge import Evaluation, MetricResult
+from prism_mt.evaluation.levels import Resampling
+from prism_mt.evaluation.protocols import preset
+from prism_mt.evaluation.sweep import Sweep, SweepPoint
 from prism_mt.report.metaeval import (
     bias_table,
     bins_table,
@@ -31,6 +30,7 @@ from prism_mt.report.plots import (
     plot_sweep,
     plot_systems,
 )
+from prism_mt.stats.bootstrap import Interval
 
 NAN = math.nan
 

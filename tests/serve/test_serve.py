@@ -18,12 +18,12 @@ import uvicorn
 from made import make_model
 from made_page import EVIL
 
+from prism_mt._core.errors import PrismError
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
-from prism_mt.errors import PrismError
 from prism_mt.metrics.base import Segment, SegmentScore
-from prism_mt.metrics.catalogue import ModelInUse
-from prism_mt.models.store import write_model
+from prism_mt.metrics.registry import ModelInUse
+from prism_mt.models.directory import write_model
 from prism_mt.serve.app import Limits, make_app
 from prism_mt.serve.scorer import Job, Scorer, Wish, together
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.text import languages
 from prism_mt.text.languages import LanguageCheck, detect, language, resolve
 

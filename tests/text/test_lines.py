@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.lines import Lines, check_parallel, lines_of, open_fields, open_jsonl, open_lines
 
 Write = Callable[[str, bytes], Path]

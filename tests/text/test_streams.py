@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text import streams
 from prism_mt.text.lines import open_lines
 from prism_mt.text.streams import open_stream

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from made import make_vocabulary
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.subwords import Vocabulary
 
 

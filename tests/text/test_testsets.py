@@ -5,7 +5,7 @@ import pytest
 from sacrebleu.dataset import DATASETS
 from sacrebleu.dataset.plain_text import PlainTextDataset
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.testsets import is_testset, open_testset
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training.checkpoints import CheckpointFolder
 
 

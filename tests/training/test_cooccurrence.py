@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training import cooccurrence
 from prism_mt.training.cooccurrence import cooccurrence_vectors, count_pairs
 from prism_mt.training.shards import ShardDataset, ShardWriter

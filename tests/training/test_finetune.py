@@ -15,9 +15,9 @@ import pytest
 import torch
 from made import SENTENCES, make_model
 
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys, write_ranked
-from prism_mt.models.store import ModelDirectory, write_model
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.ranking_pairs import RankedSegment, read_ranked, segment_keys, write_ranked
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.training.config import Limits, Optimiser
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner, adapted_network, load_trained

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training.config import Limits, Optimiser, Schedule
 from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
 

@@ -8,11 +8,11 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from tiny_bert import make_bert  # noqa: E402
 
+from prism_mt._core.errors import PrismError  # noqa: E402
 from prism_mt.cli.main import main  # noqa: E402
-from prism_mt.errors import PrismError  # noqa: E402
 from prism_mt.metrics.base import Segment  # noqa: E402
-from prism_mt.metrics.catalogue import Setting, make_metric, make_metrics  # noqa: E402
 from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
+from prism_mt.metrics.registry import Setting, make_metric, make_metrics  # noqa: E402
 
 TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}
 

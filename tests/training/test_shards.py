@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made import SENTENCES
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training.shards import ShardDataset, ShardWriter, read_meta, read_vocabulary
 
 ROWS = [

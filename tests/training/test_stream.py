@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training.config import Batches
 from prism_mt.training.shards import ShardDataset
 from prism_mt.training.stream import ExampleStream, Plan, Position, cut

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from prism_mt.cli.main import main
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.training.config import TrainConfig
 from prism_mt.training.shards import ShardDataset
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.spec import weight_shapes
 from prism_mt.training.config import load_config
 

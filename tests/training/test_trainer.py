@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.network import Transformer
 from prism_mt.training.config import Batches, Limits, TrainConfig
 from prism_mt.training.distributed import World, join_world

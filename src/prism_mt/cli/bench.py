@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.environment import available_cores
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
 from prism_mt.cli.compute import DeviceOptions
-from prism_mt.cli.options import Command, option
 from prism_mt.engines.base import Pair
-from prism_mt.engines.batching import score_pairs
 from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
-from prism_mt.errors import PrismError
+from prism_mt.engines.scheduler import score_pairs
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.models.store import ModelDirectory
-from prism_mt.places import available_cores
-from prism_mt.progress import counter
 from prism_mt.report.table import Column, Format, Table, number, render
 
 _FORMATS: tuple[Quantization, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")

@@ -7,10 +7,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.options import Command, Group, option
+from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.environment import cache_folder
+from prism_mt._core.errors import PrismError
 from prism_mt.engines import cache
-from prism_mt.errors import PrismError
-from prism_mt.places import cache_folder
 from prism_mt.report.table import Column, Format, Table, render
 
 

@@ -4,24 +4,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from prism_mt._core.arguments import Command, command_line, option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
 from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
-from prism_mt.cli.options import Command, command_line, option
 from prism_mt.cli.score import check_sides, default_metrics, language_code, metric_names
-from prism_mt.comparison.buckets import Buckets, by_length, by_name, by_value
-from prism_mt.comparison.compare import Comparison, Measured, Significance, Test, agreements, compare
-from prism_mt.comparison.measure import measured_from, score_all
-from prism_mt.comparison.outside import bring_in
-from prism_mt.errors import PrismError
+from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
+from prism_mt.evaluation.compare import Comparison, Measured, Significance, Test, agreements, compare
+from prism_mt.evaluation.external_scores import bring_in
+from prism_mt.evaluation.measure import measured_from, score_all
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import METRICS, Setting, make_metric, make_metrics
-from prism_mt.metrics.evaluate import ParallelText, evaluate
-from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt.metrics.parallel import ParallelText, evaluate
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import METRICS, Setting, make_metric, make_metrics
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.progress import counter
 from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table
 from prism_mt.report.page import Page, Traces, traces_of, write_page
 from prism_mt.report.table import Table

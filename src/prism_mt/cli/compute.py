@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from prism_mt.cli.options import option
+from prism_mt._core.arguments import option
 from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
-from prism_mt.metrics.catalogue import ModelInUse
+from prism_mt.metrics.registry import ModelInUse
 
 _GROUP = "engine"
 

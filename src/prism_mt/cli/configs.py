@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.options import Command, option
-from prism_mt.errors import PrismError
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
 
 FOLDER = Path(__file__).parent.parent / "assets" / "configs"
 

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.options import Command, Group, option
+from prism_mt._core.arguments import Command, Group, option
 
 
 @dataclass
@@ -30,7 +30,7 @@ class PrepareOptions:
 
 def prepare_corpus(options: PrepareOptions) -> None:
     """Run a preparation and print what each step kept and dropped."""
-    from prism_mt.config import load_toml
+    from prism_mt._core.options import load_toml
     from prism_mt.corpus.config import CorpusConfig
     from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
     from prism_mt.corpus.pipeline import open_preparation, prepare

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.options import option
+from prism_mt._core.arguments import option
 
 
 @dataclass

@@ -3,10 +3,10 @@
 import sys
 from dataclasses import dataclass
 
-from prism_mt.cli.options import Command, option
+from prism_mt._core.arguments import Command, option
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.explain import write_explanation
 from prism_mt.text.lines import check_unicode

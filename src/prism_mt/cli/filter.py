@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt._core.progress import track
 from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.inputs import warn_empty
-from prism_mt.cli.options import Command, option
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import Setting, make_metric
-from prism_mt.metrics.evaluate import ParallelText
-from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt.metrics.parallel import ParallelText
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import Setting, make_metric
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.progress import track
 from prism_mt.text.lines import open_fields, open_lines
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt.cli.options import option
-from prism_mt.errors import PrismError
-from prism_mt.metrics.evaluate import ParallelText
+from prism_mt._core.arguments import option
+from prism_mt._core.errors import PrismError
+from prism_mt.metrics.parallel import ParallelText
 from prism_mt.text.languages import Language, LanguageCheck, detect, language
 from prism_mt.text.lines import Lines, open_fields, open_jsonl, open_lines
 from prism_mt.text.testsets import is_testset, open_testset

@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.errors import PrismError
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
-from prism_mt.cli.options import Command, Group, option
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.overlap import warn_of_overlap
-from prism_mt.metaeval.pairs import (
+from prism_mt.evaluation.overlap import warn_of_overlap
+from prism_mt.evaluation.ranking_pairs import (
     RankedSegment,
     rank_segments,
     segment_keys,
@@ -16,8 +16,8 @@ from prism_mt.metaeval.pairs import (
     within_length,
     write_ranked,
 )
-from prism_mt.metaeval.ratings import Reading, read_ratings
-from prism_mt.metaeval.readers import Request, read_judgments
+from prism_mt.evaluation.ratings import Reading, read_ratings
+from prism_mt.evaluation.readers import Request, read_judgments
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Table, number
 

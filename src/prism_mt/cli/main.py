@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from prism_mt import __version__
-from prism_mt.cli.memory import keep_freed_memory
-from prism_mt.cli.options import Command, Group, add_options, parse_options
-from prism_mt.errors import PrismError
+from prism_mt._core.allocator import keep_freed_memory
+from prism_mt._core.arguments import Command, Group, add_options, parse_options
+from prism_mt._core.errors import PrismError
 
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {

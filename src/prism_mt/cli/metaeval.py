@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.errors import PrismError
 from prism_mt.cli.metaeval_data import (
     Judged,
     MetricOptions,
@@ -15,16 +17,14 @@ from prism_mt.cli.metaeval_data import (
 )
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.metaeval_references import REFERENCES
-from prism_mt.cli.options import Command, Group, option
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.correlation import Averaging, pairwise_agreement
-from prism_mt.metaeval.darr import TieRule
-from prism_mt.metaeval.evaluate import Evaluation, evaluate
-from prism_mt.metaeval.levels import Resampling
-from prism_mt.metaeval.outliers import top_systems, without_outliers
-from prism_mt.metaeval.task import PRESETS, Level, StatisticName, Task, Test
+from prism_mt.evaluation.judge import Evaluation, evaluate
+from prism_mt.evaluation.levels import Resampling
+from prism_mt.evaluation.protocols import PRESETS, Level, StatisticName, Task, Test
 from prism_mt.report.metaeval import evaluation_table, overview_table
 from prism_mt.report.table import Column, Table, number, titles
+from prism_mt.stats.correlation import Averaging, pairwise_agreement
+from prism_mt.stats.darr import TieRule
+from prism_mt.stats.outliers import top_systems, without_outliers
 
 
 @dataclass(kw_only=True)

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prism_mt._core.arguments import option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt.cli.encoders import EncoderOptions
-from prism_mt.cli.options import option
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
-from prism_mt.metaeval.judgments import Judgments, MetricScores, add_texts
-from prism_mt.metaeval.overlap import warn_of_overlap
-from prism_mt.metaeval.readers import Request, read_judgments
-from prism_mt.metaeval.readers.fields import first_line, stem
-from prism_mt.metaeval.readers.scores import read_all_scores
-from prism_mt.metaeval.scoring import make_metric, score_texts
-from prism_mt.metaeval.sweep import find_metric, is_called
-from prism_mt.metaeval.task import PRESETS, Task, preset
+from prism_mt.evaluation.judgments import Judgments, MetricScores, add_texts
+from prism_mt.evaluation.overlap import warn_of_overlap
+from prism_mt.evaluation.protocols import PRESETS, Task, preset
+from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.readers.fields import first_line, stem
+from prism_mt.evaluation.readers.scores import read_all_scores
+from prism_mt.evaluation.scoring import make_metric, score_texts
+from prism_mt.evaluation.sweep import find_metric, is_called
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metrics
-from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.forced_decoding import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metrics
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.table import Format, Table, render_all
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
 from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
@@ -13,12 +15,8 @@ from prism_mt.cli.metaeval_data import (
     task_of,
     write_tables,
 )
-from prism_mt.cli.options import Command, option
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.errors import PrismError
-from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
-from prism_mt.metaeval.bias import (
+from prism_mt.evaluation.bias import (
     Paraphrase,
     read_paraphrases,
     score_by_bleu,
@@ -27,10 +25,12 @@ from prism_mt.metaeval.bias import (
     with_beams,
     with_copies,
 )
-from prism_mt.metaeval.disagreements import disagreements
-from prism_mt.metaeval.sweep import sweep
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
+from prism_mt.evaluation.disagreements import disagreements
+from prism_mt.evaluation.sweep import sweep
+from prism_mt.generate.generator import Generator
+from prism_mt.generate.options import SearchOptions
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables, sweep_table
 
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
 from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
@@ -14,10 +16,8 @@ from prism_mt.cli.metaeval_data import (
     task_of,
     write_tables,
 )
-from prism_mt.cli.options import Command, option
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.references import Studied, StudyLevel, study_references
-from prism_mt.metaeval.scoring import score_texts
+from prism_mt.evaluation.machine_references import Studied, StudyLevel, study_references
+from prism_mt.evaluation.scoring import score_texts
 from prism_mt.report.references import studies_table, study_table
 
 

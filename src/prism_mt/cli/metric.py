@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt.cli.options import Command, Group, option
-from prism_mt.errors import MissingExtra
+from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.errors import MissingExtra
 
 
 @dataclass

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt.cli.options import Command, Group, option
-from prism_mt.errors import PrismError
-from prism_mt.models import catalogue
+from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.errors import PrismError
+from prism_mt.models import zoo
+from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.download import fetch
 from prism_mt.models.resolve import DEFAULT_MODEL, downloaded, is_here, open_model, read_foreign
 from prism_mt.models.spec import weight_shapes
-from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
 from prism_mt.report.table import Column, Table, render
 
 Format = Literal["text", "tsv", "json"]
@@ -76,7 +76,7 @@ def run_list(options: ListOptions) -> None:
             model.source,
             "yes" if is_here(model) else "",
         )
-        for model in catalogue.CATALOGUE
+        for model in zoo.CATALOGUE
     ]
     print(render(Table(columns, tuple(rows)), options.format), end="")
 
@@ -108,9 +108,9 @@ def run_show(options: ShowOptions) -> None:
 
 def run_get(options: GetOptions) -> None:
     """Download a model of the catalogue, check its digest, convert it."""
-    known = catalogue.find(options.name)
+    known = zoo.find(options.name)
     if known is None:
-        names = ", ".join(model.name for model in catalogue.CATALOGUE)
+        names = ", ".join(model.name for model in zoo.CATALOGUE)
         raise PrismError(f"no model {options.name!r} in the catalogue: {names}")
     if not known.downloadable and options.address is None:
         model = open_model(known.source)

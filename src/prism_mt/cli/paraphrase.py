@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from prism_mt.cli.options import Command, option
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
 from prism_mt.cli.translate import BeamOptions, write_generated
-from prism_mt.errors import PrismError
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import Method, PenaltyForm, SearchOptions
 from prism_mt.text.lines import open_lines

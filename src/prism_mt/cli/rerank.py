@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
 from prism_mt.cli.encoders import EncoderOptions
-from prism_mt.cli.options import Command, option
 from prism_mt.cli.score import metric_names, needs_language
 from prism_mt.cli.translate import ModelOptions, fingerprint
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.errors import PrismError
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.lists import Record, open_lists, write_lists
+from prism_mt.generate.mbr import Comparison, Utility, rerank
+from prism_mt.generate.nbest import Record, open_lists, write_lists
 from prism_mt.generate.options import SearchOptions
-from prism_mt.generate.risk import Comparison, Utility, rerank
 from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metric
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.progress import counter
+from prism_mt.metrics.registry import METRICS, ModelInUse, Setting, entry, make_metric
 from prism_mt.text.lines import Lines, open_lines
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from prism_mt.cli.options import option
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt._core.arguments import option
+from prism_mt._core.errors import MissingExtra, PrismError
 
 if TYPE_CHECKING:
     from prism_mt.training.config import TrainConfig

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt._core.progress import counter, track
 from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
-from prism_mt.cli.options import Command, option
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
 from prism_mt.metrics.base import Metric, SegmentScore
-from prism_mt.metrics.catalogue import METRICS, ModelInUse, Setting, entry, make_metrics
 from prism_mt.metrics.combined import parse_terms
-from prism_mt.metrics.evaluate import ParallelText, evaluate
-from prism_mt.metrics.pairs import LongPolicy
+from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt.metrics.parallel import ParallelText, evaluate
 from prism_mt.metrics.paraphrased import ParaphraseOptions
 from prism_mt.metrics.prism import Direction, PrismOptions
+from prism_mt.metrics.registry import METRICS, ModelInUse, Setting, entry, make_metrics
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.progress import counter, track
 from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments
 from prism_mt.report.wmt import write_wmt
 from prism_mt.text.languages import language

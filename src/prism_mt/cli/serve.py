@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.cli.compute import ComputeOptions
-from prism_mt.cli.options import Command, option
-from prism_mt.errors import MissingExtra, PrismError
-from prism_mt.metrics.catalogue import ModelInUse
+from prism_mt.metrics.registry import ModelInUse
 from prism_mt.models.resolve import DEFAULT_MODEL
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from prism_mt.cli.options import Command, option
+from prism_mt._core.arguments import Command, option
 from prism_mt.cli.running import EPILOG, RunOptions, need_torch, run
 
 

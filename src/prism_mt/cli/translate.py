@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from prism_mt._core.arguments import Command, option
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
 from prism_mt.cli.compute import ComputeOptions
-from prism_mt.cli.options import Command, option
 from prism_mt.engines.factory import EngineOptions
-from prism_mt.errors import PrismError
 from prism_mt.generate.generator import Generator, Route
-from prism_mt.generate.lists import ListFormat, ListKind, Record, write_lists
+from prism_mt.generate.nbest import ListFormat, ListKind, Record, write_lists
 from prism_mt.generate.options import Method, SearchOptions
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.models.store import ModelDirectory
-from prism_mt.progress import counter
 from prism_mt.text.lines import Lines, open_lines
 from prism_mt.text.testsets import is_testset, open_testset
 

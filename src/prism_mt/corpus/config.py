@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 Format = Literal["tsv", "jsonl", "moses", "tmx"]
 

@@ -11,8 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
-from prism_mt.engines.cluster import connect
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
+from prism_mt.engines.ray import connect
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")

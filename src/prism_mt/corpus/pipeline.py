@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
 from prism_mt.corpus.executor import Executor
 from prism_mt.corpus.readers import Selection, read_blocks
@@ -16,8 +18,6 @@ from prism_mt.corpus.steps.base import Context, Step
 from prism_mt.corpus.steps.catalogue import build_step
 from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
 from prism_mt.text.languages import language
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.shards import language_tags

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.config import Source
 from prism_mt.corpus.hashing import fraction
 from prism_mt.corpus.rows import Reject, Row, oriented
 from prism_mt.corpus.tmx import read_units
-from prism_mt.errors import PrismError
 from prism_mt.text.languages import language
 from prism_mt.text.streams import open_stream
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prism_mt._core.files import write_atomically
 from prism_mt.corpus.rows import Reject
 from prism_mt.corpus.store import Counts, add_counts
-from prism_mt.files import write_atomically
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt._core.files import write_atomically
+from prism_mt._core.progress import track
 from prism_mt.corpus.executor import Executor
 from prism_mt.corpus.pairwise import PairJob, cut_segments, run_segment, save_vectors
 from prism_mt.corpus.readers import Block, Selection, parse_block
@@ -16,8 +18,6 @@ from prism_mt.corpus.rows import Reject, Row, by_cell
 from prism_mt.corpus.steps.base import Cell, Filter, Ordered, Step
 from prism_mt.corpus.steps.margin import Margin
 from prism_mt.corpus.store import Chunk, Counts, Store, add_counts, count_pairs, save_array
-from prism_mt.files import write_atomically
-from prism_mt.progress import track
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt.corpus.rows import Reject, Row, by_cell
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
 
 Counts = dict[str, dict[str, list[int]]]
 """By step and language pair: rows before, rows kept, and rows after with repetitions."""

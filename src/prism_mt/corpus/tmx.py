@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.streams import open_stream
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"

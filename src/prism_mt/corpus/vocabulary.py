@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt.corpus.hashing import hash64
 from prism_mt.corpus.steps.base import Corpus
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
 
 
 @dataclass(frozen=True)

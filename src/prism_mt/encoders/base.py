@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 PieceVectors = npt.NDArray[np.float32]
 """Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.encoders.base import PieceVectors, batches_by_length, check_length, reading
-from prism_mt.errors import MissingExtra, PrismError
 
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")
 _TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "merges.txt")

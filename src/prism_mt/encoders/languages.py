@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.languages import language
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt._core.errors import MissingExtra
 from prism_mt.encoders.base import batches_by_length, reading
 from prism_mt.encoders.sentence import Vectors, unit_length
-from prism_mt.errors import MissingExtra
 
 _END, _UNKNOWN = 2, 3
 _FIRST_PIECE = 4

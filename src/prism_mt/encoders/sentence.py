@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 Vectors = npt.NDArray[np.float32]
 EncoderName = Literal["use", "laser", "sentence-transformers"]
@@ -48,7 +48,7 @@ def _laser(folder: Path) -> SentenceEncoder:
 
 
 def _transformer(folder: Path) -> SentenceEncoder:
-    from prism_mt.encoders.transformer import SentenceTransformer
+    from prism_mt.encoders.sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(folder)
 

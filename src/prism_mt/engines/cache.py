@@ -17,12 +17,12 @@ from typing import TypeVar
 import numpy as np
 
 from prism_mt import __version__
+from prism_mt._core.environment import cache_folder
+from prism_mt._core.errors import PrismError
+from prism_mt._core.textstore import prepare
 from prism_mt.engines.base import Engine, Pair, Pending, TokenScores
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.errors import PrismError
-from prism_mt.models.store import ModelDirectory
-from prism_mt.places import cache_folder
-from prism_mt.textstore import prepare
+from prism_mt.models.directory import ModelDirectory
 
 DEFAULT_LIMIT = 4 << 30
 """Bytes; about ten million segments scored in both directions."""

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt._core.environment import available_cores
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
 from prism_mt.engines.ct2_model import converted
-from prism_mt.errors import PrismError
-from prism_mt.models.store import ModelDirectory
-from prism_mt.places import available_cores
+from prism_mt.models.directory import ModelDirectory
 
 
 class CT2Engine:

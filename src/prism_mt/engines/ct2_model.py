@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.errors import PrismError
+from prism_mt._core.environment import cache_folder
+from prism_mt._core.errors import PrismError
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
-from prism_mt.models.store import ModelDirectory
-from prism_mt.places import cache_folder
 
 _LOG = logging.getLogger("prism_mt")
 

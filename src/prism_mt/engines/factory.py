@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from prism_mt.config import check_choices
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.options import check_choices
 from prism_mt.engines.base import Engine
-from prism_mt.errors import MissingExtra, PrismError
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 
 EngineName = Literal["ct2", "torch"]
 Quantization = Literal["float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
@@ -56,7 +56,7 @@ def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
             f"{model.folder} is a language model: it has no source side to score a translation against"
         )
     if options.ray:
-        from prism_mt.engines.cluster import ClusterEngine
+        from prism_mt.engines.ray import ClusterEngine
 
         return ClusterEngine(model, options)
     name, _, index = options.device.partition(":")

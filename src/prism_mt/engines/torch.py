@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import torch
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
-from prism_mt.errors import PrismError
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.network import from_weights
-from prism_mt.models.store import ModelDirectory
 
 
 class TorchEngine:

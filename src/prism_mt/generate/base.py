@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 
 
 class Request(NamedTuple):

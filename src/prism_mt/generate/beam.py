@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from prism_mt.generate.base import Found
-from prism_mt.generate.copies import CopyPenalty, CopyTable, History
+from prism_mt.generate.copy_penalty import CopyPenalty, CopyTable, History
 from prism_mt.generate.incremental import Stepper
 
 _NEVER = float("-inf")

@@ -10,7 +10,7 @@ from prism_mt.engines.base import OutOfMemory
 from prism_mt.engines.ct2 import CT2Engine
 from prism_mt.generate.base import Found, PendingSearch, Request, textless_ids
 from prism_mt.generate.options import SearchOptions
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 
 _NO_LENGTH_PENALTY = 1e-12
 """In place of 0, with which CTranslate2 ends a search earlier than we do."""

@@ -8,12 +8,12 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.errors import PrismError
 from prism_mt.generate.base import Found, PendingSearch, Request, Searcher
 from prism_mt.generate.options import SearchOptions
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.languages import resolve
 
 _LOG = logging.getLogger("prism_mt")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 Method = Literal["beam", "diverse", "sample", "penalty"]
 PenaltyForm = Literal["subtract", "average"]

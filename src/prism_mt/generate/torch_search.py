@@ -9,11 +9,11 @@ from prism_mt.engines.base import OutOfMemory
 from prism_mt.engines.torch import TorchEngine
 from prism_mt.generate.base import Found, PendingSearch, Request, textless_ids
 from prism_mt.generate.beam import BeamRules, beam_search
-from prism_mt.generate.copies import CopyPenalty
+from prism_mt.generate.copy_penalty import CopyPenalty
 from prism_mt.generate.incremental import Decoding
 from prism_mt.generate.options import SearchOptions
 from prism_mt.generate.sampling import SamplingRules, sample
-from prism_mt.models.store import ModelDirectory
+from prism_mt.models.directory import ModelDirectory
 
 
 class TorchSearcher:

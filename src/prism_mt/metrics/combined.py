@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.metrics.base import Metric, Segment, SegmentScore, Side
 
 _TERM = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\*\s*(\S.*?)\s*")

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
+from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.lists import open_lists
+from prism_mt.generate.nbest import open_lists
 from prism_mt.generate.options import SearchOptions
-from prism_mt.generate.store import StoredLists
-from prism_mt.metrics import surface
+from prism_mt.metrics import sacrebleu
 from prism_mt.metrics.base import Metric, Segment, SegmentScore, Side
-from prism_mt.metrics.surface import SurfaceMetric
+from prism_mt.metrics.sacrebleu import SurfaceMetric
 
 _CHUNK = 256
 _GROUPS = 10
@@ -190,7 +190,7 @@ def bleu(language: str) -> SurfaceMetric:
     """BLEU as parBLEU has it: sacreBLEU's defaults, for sentences with exponential smoothing only."""
     from sacrebleu.metrics.bleu import BLEU
 
-    surface.bleu(language)  # says what to install where the language needs a tokeniser that is missing
+    sacrebleu.bleu(language)  # says what to install where the language needs a tokeniser that is missing
     metric = BLEU(trg_lang=language)
     return SurfaceMetric("bleu", metric, metric)
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from prism_mt.config import check_choices
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import check_choices
 from prism_mt.engines.base import Engine, Pair, TokenScores
-from prism_mt.engines.batching import WINDOW, score_pairs
-from prism_mt.errors import PrismError
+from prism_mt.engines.scheduler import WINDOW, score_pairs
 from prism_mt.metrics.base import Segment, SegmentScore, Side, TokenTrace, sign
-from prism_mt.metrics.pairs import LongPolicy, PairEncoder, Text
-from prism_mt.models.store import ModelDirectory
+from prism_mt.metrics.forced_decoding import LongPolicy, PairEncoder, Text
+from prism_mt.models.directory import ModelDirectory
 
 Direction = Literal["forward", "backward", "both"]
 

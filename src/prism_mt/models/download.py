@@ -6,11 +6,11 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
-from prism_mt.errors import PrismError
-from prism_mt.models import fairseq
-from prism_mt.models.catalogue import KnownModel
-from prism_mt.models.store import ModelDirectory, write_model
-from prism_mt.progress import counter
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
+from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.fairseq import reader as fairseq
+from prism_mt.models.zoo import KnownModel
 
 _BLOCK = 1 << 20
 

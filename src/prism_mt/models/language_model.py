@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.network import Output, Stack, fill, initialise
 from prism_mt.models.spec import Architecture, Weights, check_weights
 

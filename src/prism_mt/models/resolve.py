@@ -12,12 +12,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
-from prism_mt.models import catalogue
+from prism_mt._core.environment import cache_folder
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt.models import zoo
+from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.model import Model
-from prism_mt.models.store import ModelDirectory, is_model_directory, write_model
-from prism_mt.places import cache_folder
 
 DEFAULT_MODEL = "mini"
 EMBEDDED = (DEFAULT_MODEL, "mini-ft")
@@ -39,16 +39,16 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         return ModelDirectory(path) if is_model_directory(path) else _converted(path)
     if is_model_directory(downloaded(name)):
         return ModelDirectory(downloaded(name))
-    known = catalogue.find(name)
+    known = zoo.find(name)
     if known and known.downloadable:
         raise PrismError(f"the model {name} is not on this machine: fetch it with `prism models get {name}`")
     if known:
         return open_model(known.source, offline)
-    names = ", ".join(model.name for model in catalogue.CATALOGUE)
+    names = ", ".join(model.name for model in zoo.CATALOGUE)
     raise PrismError(f"no model {name!r}: give a folder, hf:ORG/NAME, or one of {names}")
 
 
-def is_here(known: catalogue.KnownModel) -> bool:
+def is_here(known: zoo.KnownModel) -> bool:
     """Whether a model of the catalogue can be used without the network."""
     if known.name in EMBEDDED or is_model_directory(downloaded(known.name)):
         return True
@@ -59,7 +59,8 @@ def is_here(known: catalogue.KnownModel) -> bool:
 
 def read_foreign(path: Path) -> Model:
     """Read a model of another toolkit: the original layout (folder or tar) or a Hugging Face folder."""
-    from prism_mt.models import fairseq, huggingface
+    from prism_mt.models import huggingface
+    from prism_mt.models.fairseq import reader as fairseq
 
     if fairseq.is_fairseq(path):
         return fairseq.read(path)

@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 Weights = Mapping[str, NDArray[np.float32]]
 Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prism_mt.comparison.buckets import Buckets
-from prism_mt.comparison.compare import SIGNIFICANT, Agreement, Comparison, Measured, Significance
+from prism_mt.evaluation.buckets import Buckets
+from prism_mt.evaluation.compare import SIGNIFICANT, Agreement, Comparison, Measured, Significance
 from prism_mt.report.table import Column, Table, Value, number
 
 _TESTS = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.languages import LanguageCheck, language
 
 EMPTY, REPEATED, FOREIGN = "empty", "repeated", "another language"

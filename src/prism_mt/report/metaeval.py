@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from prism_mt.metaeval.bias import Bin, Summary
-from prism_mt.metaeval.disagreements import Disagreement, Disagreements
-from prism_mt.metaeval.evaluate import Evaluation
-from prism_mt.metaeval.sweep import Sweep
-from prism_mt.metaeval.task import Task
+from prism_mt.evaluation.bias import Bin, Summary
+from prism_mt.evaluation.disagreements import Disagreement, Disagreements
+from prism_mt.evaluation.judge import Evaluation
+from prism_mt.evaluation.protocols import Task
+from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.table import Column, Table, Value, number, titles
 
 _TITLES = {"kendall-b": "tau-b", "kendall-c": "tau-c", "darr": "tau", "pearson": "Pearson", "spearman": "Spearman"}

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_mt import __version__
-from prism_mt.comparison.buckets import Buckets
-from prism_mt.comparison.compare import Comparison, Significance, agreements
-from prism_mt.files import write_atomically
+from prism_mt._core.files import write_atomically
+from prism_mt.evaluation.buckets import Buckets
+from prism_mt.evaluation.compare import Comparison, Significance, agreements
 from prism_mt.metrics.base import SegmentScore, TokenTrace
-from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.metrics.parallel import ParallelText
 from prism_mt.report import svg
 from prism_mt.report.compare import agreement_table, buckets_table, digits, guidance, pairs_table, ranking_table
 from prism_mt.report.flags import flag

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prism_mt.errors import MissingExtra, PrismError
-from prism_mt.metaeval.bias import Bin
-from prism_mt.metaeval.evaluate import Evaluation
-from prism_mt.metaeval.judgments import Vector
-from prism_mt.metaeval.references import Study
-from prism_mt.metaeval.sweep import Sweep
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt.evaluation.bias import Bin
+from prism_mt.evaluation.judge import Evaluation
+from prism_mt.evaluation.judgments import Vector
+from prism_mt.evaluation.machine_references import Study
+from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
 from prism_mt.report.table import titles
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prism_mt.metaeval.references import Study
+from prism_mt.evaluation.machine_references import Study
 from prism_mt.report.table import Column, Table, Value, number, titles
 
 _STATISTIC = {"segments": "tau-b over all outputs", "systems": "accuracy over pairs of systems"}

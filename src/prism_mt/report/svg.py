@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from markupsafe import Markup
 
-from prism_mt.comparison.buckets import Buckets
-from prism_mt.comparison.compare import Comparison, Measured
-from prism_mt.metaeval.judgments import Vector
+from prism_mt.evaluation.buckets import Buckets
+from prism_mt.evaluation.compare import Comparison, Measured
+from prism_mt.evaluation.judgments import Vector
 
 _WIDTH = 720
 _LABELS = 190

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from prism_mt.files import write_atomically
+from prism_mt._core.files import write_atomically
 from prism_mt.metrics.base import SystemScores
-from prism_mt.metrics.evaluate import ParallelText
+from prism_mt.metrics.parallel import ParallelText
 
 
 def write_wmt(results: Sequence[SystemScores], text: ParallelText, folder: Path) -> None:

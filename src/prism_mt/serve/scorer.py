@@ -7,10 +7,10 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from itertools import chain
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.metrics.base import Metric, Segment, SegmentScore
-from prism_mt.metrics.catalogue import ModelInUse, Setting, make_metric
 from prism_mt.metrics.prism import PrismOptions
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, NamedTuple
 
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt._core.errors import MissingExtra, PrismError
 
 _REGION_SCRIPTS = {"CN": "Hans", "SG": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"}
 """Chinese is written in two scripts, and codes often name them by a region."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.text.lines import Lines, open_lines
 
 PREFIX = "sacrebleu:"

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 
 _KEPT = 2
 _NAME = re.compile(r"step-(\d{8})\.(weights|state)\.pt")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from prism_mt.config import load_toml
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import load_toml
 from prism_mt.models.spec import Architecture
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.training.shards import ShardDataset
 
 ROWS = 1_000_000

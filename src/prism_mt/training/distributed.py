@@ -10,7 +10,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 
 @dataclass(frozen=True)

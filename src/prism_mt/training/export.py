@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt.models.directory import write_model
 from prism_mt.models.model import Model
 from prism_mt.models.spec import Conventions, ModelSpec
-from prism_mt.models.store import write_model
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.config import TrainConfig
 from prism_mt.training.shards import Meta, digest_data, language_tags, read_meta, read_vocabulary

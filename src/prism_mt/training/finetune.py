@@ -9,11 +9,11 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.pairs import RankedSegment, read_ranked, segment_keys
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.ranking_pairs import RankedSegment, read_ranked, segment_keys
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.network import Transformer, from_weights
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory
 from prism_mt.training.adapters import add_adapters, halve_frozen
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.distributed import World

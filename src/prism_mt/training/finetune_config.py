@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt.config import load_toml
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import load_toml
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.training.config import Limits, Optimiser, Schedule, rules_of_runs
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from prism_mt.errors import PrismError
-from prism_mt.metaeval.pairs import RankedSegment, within_length
-from prism_mt.models.store import ModelDirectory
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.ranking_pairs import RankedSegment, within_length
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.languages import resolve
 
 Ids = tuple[int, ...]

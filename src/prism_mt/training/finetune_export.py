@@ -5,11 +5,11 @@ import dataclasses
 import logging
 from pathlib import Path
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
+from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
 from prism_mt.models.network import to_weights
 from prism_mt.models.resolve import open_model
-from prism_mt.models.store import ModelDirectory, write_model
 from prism_mt.training.adapters import merge_adapters
 from prism_mt.training.checkpoints import CheckpointFolder
 from prism_mt.training.finetune import adapted_network, load_trained, origin

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import torch
 
-from prism_mt.metaeval.correlation import kendall_b
+from prism_mt.stats.correlation import kendall_b
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune_data import EncodedSegment, cut_batches
 from prism_mt.training.ranking import RankingObjective

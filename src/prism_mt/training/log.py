@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from prism_mt.errors import MissingExtra, PrismError
-from prism_mt.files import write_atomically
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.files import write_atomically
 
 TRAIN_COLUMNS = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "tokens_per_second")
 VALID_COLUMNS = ("step", "pair", "loss", "tokens")

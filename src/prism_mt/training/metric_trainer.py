@@ -15,16 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from prism_mt.config import load_toml
-from prism_mt.encoders.catalogue import open_both_encoders, open_piece_encoder
-from prism_mt.encoders.store import StoredEncoder
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
-from prism_mt.metrics.regression import MetricSpec, read_network, read_spec, write_metric
-from prism_mt.metrics.regression_network import RegressionNetwork, pad
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt._core.options import load_toml
+from prism_mt._core.progress import counter
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.metrics.learned import MetricSpec, read_network, read_spec, write_metric
+from prism_mt.metrics.learned_network import RegressionNetwork, pad
+from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.models.store import ModelDirectory
-from prism_mt.progress import counter
 from prism_mt.text.lines import open_lines
 
 

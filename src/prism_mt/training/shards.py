@@ -21,8 +21,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.errors import PrismError
-from prism_mt.files import write_atomically
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt.models.spec import Conventions
 from prism_mt.text.subwords import Vocabulary
 

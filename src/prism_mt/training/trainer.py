@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.language_model import LanguageModel
 from prism_mt.models.network import Transformer
 from prism_mt.training.batches import Collator

@@ -7,7 +7,7 @@ import torch
 
 from prism_mt.generate.beam import BeamRules, beam_search
 from prism_mt.generate.incremental import Decoding
-from prism_mt.metrics.surface import bleu, chrf
+from prism_mt.metrics.sacrebleu import bleu, chrf
 from prism_mt.models.network import Transformer
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.batches import Batch, Collator

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.rows import Row
-from prism_mt.errors import PrismError
 
 Cell = tuple[int, str]
 """A source index and a language pair: what caps and shares count by."""

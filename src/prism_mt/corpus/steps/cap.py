@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Copies, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota
-from prism_mt.errors import PrismError
 
 
 class Cap(Drawn):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from prism_mt.config import from_table
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import from_table
 from prism_mt.corpus.steps.base import Context, Step
 from prism_mt.corpus.steps.cap import Cap
 from prism_mt.corpus.steps.copies import CopyFilter
@@ -17,7 +18,6 @@ from prism_mt.corpus.steps.near import NearDuplicates
 from prism_mt.corpus.steps.normalise import Normalise
 from prism_mt.corpus.steps.sample import Sample
 from prism_mt.corpus.steps.script import ScriptFilter
-from prism_mt.errors import PrismError
 
 KINDS: dict[str, type[Step]] = {
     step.kind: step

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Corpus, Filter
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
-from prism_mt.errors import PrismError
 
 Pieces = Callable[[str], Sequence[str]]
 

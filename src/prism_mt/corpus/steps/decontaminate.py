@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.hashing import Hashes, sentence_key
 from prism_mt.corpus.readers import read_lines
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter
-from prism_mt.errors import PrismError
 
 
 class Decontaminate(Filter):

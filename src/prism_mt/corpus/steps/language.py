@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
+from prism_mt._core.errors import MissingExtra
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Filter
-from prism_mt.errors import MissingExtra
 
 Identify = Callable[[str], str]
 """The language code of a text."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, Step, check_names
 from prism_mt.encoders.sentence import EncoderName, Vectors, load_encoder
-from prism_mt.errors import MissingExtra, PrismError
 
 
 class Margin(Step):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.hashing import HashSet, hash64
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Context, Copies, Ordered
-from prism_mt.errors import PrismError
 
 _SHINGLE = 5
 

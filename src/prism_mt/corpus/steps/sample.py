@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass, field
 
+from prism_mt._core.errors import PrismError
 from prism_mt.corpus.steps.base import Cell, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota, spread
-from prism_mt.errors import PrismError
 
 
 class Sample(Drawn):

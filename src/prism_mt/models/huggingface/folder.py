@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Folder:
 
     def added_tokens(self) -> dict[str, int]:
         """Tokens beyond the vocabulary for which the folder gives an id."""
+        added = dict(self.table("added_tokens.json")) if self.has("added_tokens.json") else {}
         try:
-            added = dict(self.table("added_tokens.json")) if self.has("added_tokens.json") else {}
             for index, token in (self.tokenizer.get("added_tokens_decoder") or {}).items():
                 added[token["content"]] = int(index)
         except (AttributeError, KeyError, TypeError, ValueError) as error:

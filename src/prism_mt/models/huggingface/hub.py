@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prism_mt.errors import MissingExtra, PrismError
+from prism_mt._core.errors import MissingExtra, PrismError
 
 _FILES = [
     "README.md",

@@ -2,7 +2,7 @@
 
 import re
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.huggingface.folder import Folder
 from prism_mt.models.huggingface.tokens import Tokens, conventions, decoder_start, pieces_by_id, place, vocabulary
 from prism_mt.models.spec import Symbol

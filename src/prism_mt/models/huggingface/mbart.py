@@ -1,6 +1,6 @@
 """Tokens of mBART-25 and mBART-50: SentencePiece's ids moved by one, then the languages (`de_DE`), then `<mask>`."""
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.huggingface import codes
 from prism_mt.models.huggingface.folder import Folder
 from prism_mt.models.huggingface.tokens import (

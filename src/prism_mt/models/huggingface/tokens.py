@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.huggingface.folder import Folder
 from prism_mt.models.spec import Conventions, Symbol
 from prism_mt.text.subwords import Vocabulary

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.errors import PrismError
+from prism_mt._core.errors import PrismError
 from prism_mt.models.huggingface.folder import Folder, read_table
 from prism_mt.models.spec import Architecture
 
@@ -168,7 +168,7 @@ def _bfloat16(path: Path, name: str) -> NDArray[np.float32]:
 
 
 def _pickle(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    from prism_mt.models.pickles import load_torch
+    from prism_mt.models.fairseq.pickles import load_torch
 
     content = load_torch(path)
     if not isinstance(content, Mapping) or not all(isinstance(array, np.ndarray) for array in content.values()):

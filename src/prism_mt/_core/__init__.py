@@ -1,0 +1,1 @@
+"""Shared by all rooms: errors, options, files, progress, cache, environment."""

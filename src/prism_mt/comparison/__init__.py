@@ -1,1 +1,0 @@
-"""Which system is better, and could it be chance?"""

@@ -1,0 +1,124 @@
+"""Does a paraphraser prefer to copy? Scores of beam output, copy and human paraphrase, and of ever closer texts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.readers.fields import number, records
+from prism_mt.metrics.base import Metric, Segment
+
+_REFERENCE = ("reference", "ref")
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """A text that may say the same as a reference; `kind` says where it is from (beam, copy, human)."""
+
+    reference: str
+    text: str
+    kind: str
+    score: float | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean score of one kind of paraphrases, and their BLEU against the references."""
+
+    kind: str
+    count: int
+    score: float
+    bleu: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Paraphrases whose sentence-BLEU lies in a range (upper end excluded but for the last); NaN when empty."""
+
+    low: float
+    high: float
+    count: int
+    score: float
+
+
+def read_paraphrases(path: Path) -> list[Paraphrase]:
+    """A table with columns reference, hypothesis, kind and perhaps score; or reference and one text a column.
+
+    In the second form a column whose name begins with `beam` holds beam output; all others human paraphrases.
+    """
+    found = []
+    for where, row in records(path):
+        reference = next((row[name] for name in _REFERENCE if name in row), None)
+        if reference is None:
+            raise PrismError(f"{where}: no column reference; the columns are {', '.join(row)}")
+        if "kind" in row and "hypothesis" in row:
+            score = number(row.get("score"), where)
+            found.append(Paraphrase(reference, row["hypothesis"], row["kind"], score))
+            continue
+        for name, text in row.items():
+            if name not in _REFERENCE:
+                found.append(Paraphrase(reference, text, "beam" if name.startswith("beam") else "human"))
+    return found
+
+
+def with_copies(paraphrases: Sequence[Paraphrase]) -> list[Paraphrase]:
+    """The paraphrases and, where there are no copies yet, one of every reference."""
+    if any(paraphrase.kind == "copy" for paraphrase in paraphrases):
+        return list(paraphrases)
+    references = dict.fromkeys(paraphrase.reference for paraphrase in paraphrases)
+    return [*paraphrases, *(Paraphrase(text, text, "copy") for text in references)]
+
+
+def with_beams(paraphrases: Sequence[Paraphrase], beams: Callable[[list[str]], Iterable[str]]) -> list[Paraphrase]:
+    """The paraphrases and the best that a search finds for every reference, unless the table brings beam output."""
+    if any(paraphrase.kind == "beam" for paraphrase in paraphrases):
+        return list(paraphrases)
+    references = list(dict.fromkeys(paraphrase.reference for paraphrase in paraphrases))
+    found = zip(references, beams(references), strict=True)
+    return [*(Paraphrase(reference, text, "beam") for reference, text in found), *paraphrases]
+
+
+def score_paraphrases(paraphrases: Sequence[Paraphrase], metric: Metric) -> list[Paraphrase]:
+    """Score every text given its reference; the metric should look in that direction only."""
+    segments = (
+        Segment(item.text, (item.reference,), number=place) for place, item in enumerate(paraphrases, start=1)
+    )
+    results = metric.score(segments)
+    return [replace(item, score=result.score) for item, result in zip(paraphrases, results, strict=True)]
+
+
+def summarise(paraphrases: Sequence[Paraphrase]) -> list[Summary]:
+    """One summary per kind, in the order in which kinds appear."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    summaries = []
+    for kind in dict.fromkeys(paraphrase.kind for paraphrase in paraphrases):
+        chosen = [paraphrase for paraphrase in paraphrases if paraphrase.kind == kind]
+        scores = [_score(paraphrase) for paraphrase in chosen]
+        bleu = BLEU().corpus_score([item.text for item in chosen], [[item.reference for item in chosen]])
+        summaries.append(Summary(kind, len(chosen), float(np.mean(scores)), bleu.score))
+    return summaries
+
+
+def score_by_bleu(paraphrases: Sequence[Paraphrase], bins: int = 10) -> list[Bin]:
+    """Mean score in uniform bins of sentence-BLEU between 0 and 100."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    sentence = BLEU(effective_order=True)
+    bleu = np.array([sentence.sentence_score(item.text, [item.reference]).score for item in paraphrases])
+    scores = np.array([_score(item) for item in paraphrases])
+    place = np.minimum((bleu / 100 * bins).astype(np.int64), bins - 1)
+    result = []
+    for index in range(bins):
+        inside = scores[place == index] if len(scores) else scores
+        mean = float(inside.mean()) if len(inside) else float("nan")
+        result.append(Bin(100 * index / bins, 100 * (index + 1) / bins, len(inside), mean))
+    return result
+
+
+def _score(paraphrase: Paraphrase) -> float:
+    if paraphrase.score is None:
+        raise PrismError(f"a paraphrase of kind {paraphrase.kind!r} has no score: give a column score, or a model")
+    return paraphrase.score

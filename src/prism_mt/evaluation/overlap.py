@@ -1,0 +1,25 @@
+"""Whether a model is judged on segments that it has learnt from."""
+
+import hashlib
+import logging
+from collections.abc import Collection
+
+from prism_mt.evaluation.judgments import Judgments
+
+_LOG = logging.getLogger("prism_mt")
+
+
+def segment_key(pair: str, source: str) -> str:
+    """What stands for a segment where its text should not be kept."""
+    return hashlib.sha256(f"{pair}\t{source}".encode()).hexdigest()[:16]
+
+
+def warn_of_overlap(learnt: Collection[str], judgments: Judgments, model: str) -> None:
+    """Say so when segments of these judgments are among those that `model` learns from."""
+    sources = judgments.texts.sources if judgments.texts is not None else ()
+    shared = sum(source is not None and segment_key(judgments.pair, source) in learnt for source in sources)
+    if shared:
+        _LOG.warning(
+            "%s learns from %d of the %d segments of %s: its results on them say nothing about new ones",
+            *(model, shared, len(sources), judgments.place),
+        )

@@ -1,0 +1,208 @@
+"""Training pairs from human judgments: two outputs of one segment of which the same rater prefers one.
+
+They are kept segment by segment, so that training decodes every output once and not once per pair:
+
+    {"lp": "en-de", "segment": "7", "src": …, "ref": …, "outputs": [texts], "scores": [means over raters],
+     "pairs": [[better, worse], …]}     places among the outputs; what two raters say is there twice
+"""
+
+import dataclasses
+import itertools
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt._core.options import from_table
+from prism_mt.evaluation.overlap import segment_key
+from prism_mt.evaluation.ratings import ALL_RATERS, RatedSegment
+from prism_mt.evaluation.readers.fields import json_records
+
+_USUAL_REFERENCES = ("ref", "ref-A", "refA", "Human-A.0")
+_LOG = logging.getLogger("prism_mt")
+
+
+@dataclass(frozen=True)
+class RankedSegment:
+    """The outputs of one segment and which of them people prefer."""
+
+    lp: str
+    segment: str
+    src: str
+    ref: str
+    outputs: tuple[str, ...]
+    scores: tuple[float, ...]
+    """Means over raters, higher is better."""
+    pairs: tuple[tuple[int, int], ...]
+    """Places of the better and the worse output; one pair for each rater who says so."""
+
+
+def rank_segments(
+    rated: Sequence[RatedSegment], minimum: float = 0.1, reference: str | None = None, humans: bool = True
+) -> list[RankedSegment]:
+    """Pair the outputs that each rater scored more than `minimum` apart; segments without a pair are left out.
+
+    Human translations take part like any other output, unless `humans` is false.
+    The differences are those of floating-point sums: the published counts depend on it.
+    """
+    _check_raters(rated)
+    ranked = []
+    for segment in rated if humans else [segment.without_humans() for segment in rated]:
+        named = [
+            (one, other) if scores[one] > scores[other] else (other, one)
+            for scores in segment.ratings.values()
+            for one, other in itertools.combinations(scores, 2)
+            if abs(scores[one] - scores[other]) > minimum
+        ]
+        if named:
+            ranked.append(_ranked(segment, named, reference))
+    if not ranked:
+        raise PrismError(
+            f"no rater scored two outputs of a segment more than {minimum:g} apart: no pairs are left"
+        )
+    return ranked
+
+
+def split_off(segments: Sequence[RankedSegment], pairs: int) -> tuple[list[RankedSegment], list[RankedSegment]]:
+    """Hold out the last `pairs` pairs of every language pair, rounded up to whole segments.
+
+    Whole segments, because a segment on both sides would be validated on texts that it was trained on.
+    """
+    totals: Counter[str] = Counter()
+    for segment in segments:
+        totals[segment.lp] += len(segment.pairs)
+    held_out: Counter[str] = Counter()
+    kept: list[RankedSegment] = []
+    held: list[RankedSegment] = []
+    for segment in reversed(segments):
+        if held_out[segment.lp] < pairs:
+            held_out[segment.lp] += len(segment.pairs)
+            held.append(segment)
+        else:
+            kept.append(segment)
+    for lp, total in totals.items():
+        if held_out[lp] == total:
+            raise PrismError(f"{lp} has only {total:,} pairs, and {pairs:,} are to be held out: hold out fewer")
+    return kept[::-1], held[::-1]
+
+
+def within_length(
+    segments: Iterable[RankedSegment], length: Callable[[str], int], limit: int
+) -> list[RankedSegment]:
+    """Without texts that are empty or longer than `limit`, in whatever `length` counts; says how many it drops."""
+    kept: list[RankedSegment] = []
+    dropped, before = 0, 0
+    for segment in segments:
+        before += len(segment.pairs)
+        usable = [0 < length(text) <= limit for text in segment.outputs]
+        if not all(0 < length(text) <= limit for text in (segment.ref, segment.src)):
+            usable = [False] * len(usable)
+        pairs = [(a, b) for a, b in segment.pairs if usable[a] and usable[b]]
+        dropped += len(segment.pairs) - len(pairs)
+        if len(pairs) == len(segment.pairs):
+            kept.append(segment)
+        elif pairs:
+            kept.append(_only(segment, pairs))
+    if dropped:
+        _LOG.warning(
+            "%d of %d pairs are left out: a text is empty or has more than %d pieces", dropped, before, limit
+        )
+    if not kept:
+        raise PrismError(f"no pairs are left: all have an empty text or one of more than {limit} pieces")
+    return kept
+
+
+def write_ranked(path: Path, segments: Iterable[RankedSegment]) -> None:
+    """Write segments with their pairs, one JSON object on each line."""
+    with write_atomically(path) as handle:
+        for segment in segments:
+            handle.write(json.dumps(dataclasses.asdict(segment), ensure_ascii=False) + "\n")
+
+
+def read_ranked(path: Path) -> list[RankedSegment]:
+    """Read what `write_ranked` wrote."""
+    found = []
+    for where, record in json_records(path):
+        segment = from_table(record, RankedSegment, where)
+        count = len(segment.outputs)
+        fit = all(len(pair) == 2 and min(pair) >= 0 and max(pair) < count for pair in segment.pairs)
+        if not segment.pairs:
+            raise PrismError(f"{where}: no pairs: leave this segment out")
+        if len(segment.scores) != count or not fit:
+            raise PrismError(f"{where}: its scores or pairs do not fit its {count} outputs")
+        found.append(segment)
+    if not found:
+        raise PrismError(f"{path} has no pairs: make them with `prism judgments pairs`")
+    return found
+
+
+def count_pairs(segments: Iterable[RankedSegment]) -> int:
+    """Number of pairs."""
+    return sum(len(segment.pairs) for segment in segments)
+
+
+def segment_keys(segments: Iterable[RankedSegment]) -> frozenset[str]:
+    """What a model that is fine-tuned on these segments must not be judged on."""
+    return frozenset(segment_key(segment.lp, segment.src) for segment in segments)
+
+
+def _check_raters(rated: Iterable[RatedSegment]) -> None:
+    """A rater who rated a single output can never be paired, which is more likely a mistake in the file."""
+    counts: Counter[tuple[str, str]] = Counter()
+    where: dict[tuple[str, str], str] = {}
+    for segment in rated:
+        for rater, scores in segment.ratings.items():
+            counts[segment.pair, rater] += len(scores)
+            where[segment.pair, rater] = segment.rated_at.get(rater, segment.where)
+    for (pair, rater), count in counts.items():
+        if count == 1 and rater != ALL_RATERS:
+            raise PrismError(
+                f"{where[pair, rater]}: rater {rater} rated a single output of {pair}, which cannot be compared "
+                "with another one of theirs: take this rating out or correct the rater's name"
+            )
+
+
+def _ranked(segment: RatedSegment, named: Sequence[tuple[str, str]], reference: str | None) -> RankedSegment:
+    chosen = (reference,) if reference else _USUAL_REFERENCES
+    text = next((segment.references[name] for name in chosen if name in segment.references), None)
+    if text is None:
+        known = ", ".join(segment.references) or "no reference"
+        raise PrismError(
+            f"{segment.where}: no reference {' or '.join(chosen)}, only {known}: name one with --reference"
+        )
+    systems = list(dict.fromkeys(system for scores in segment.ratings.values() for system in scores))
+    missing = [system for system in systems if system not in segment.outputs]
+    if missing:
+        raise PrismError(f"{segment.where}: no text of {', '.join(missing)}, but it is rated")
+    if segment.source is None:
+        raise PrismError(f"{segment.where}: a rated segment has no source")
+    given: dict[str, list[float]] = defaultdict(list)
+    for scores in segment.ratings.values():
+        for system, score in scores.items():
+            given[system].append(score)
+    place = {system: index for index, system in enumerate(systems)}
+    return RankedSegment(
+        segment.pair,
+        segment.segment,
+        segment.source,
+        text,
+        tuple(segment.outputs[system] for system in systems),
+        tuple(sum(given[system]) / len(given[system]) for system in systems),
+        tuple((place[better], place[worse]) for better, worse in named),
+    )
+
+
+def _only(segment: RankedSegment, pairs: Sequence[tuple[int, int]]) -> RankedSegment:
+    """With these pairs and the outputs that take part in them."""
+    used = sorted({place for pair in pairs for place in pair})
+    place = {old: new for new, old in enumerate(used)}
+    return dataclasses.replace(
+        segment,
+        outputs=tuple(segment.outputs[index] for index in used),
+        scores=tuple(segment.scores[index] for index in used),
+        pairs=tuple((place[better], place[worse]) for better, worse in pairs),
+    )

@@ -1,0 +1,143 @@
+"""Readers of metric scores: our own TSV, mt-metrics-eval files, the shared tasks' submissions, predictions in JSON."""
+
+import json
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.judgments import MetricScores
+from prism_mt.evaluation.readers import mtme
+from prism_mt.evaluation.readers.collect import Collector
+from prism_mt.evaluation.readers.fields import first_line, number, numbered_lines, pair_of, records, stem
+from prism_mt.text.lines import open_lines
+
+_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
+_SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
+
+
+def read_all_scores(
+    paths: Sequence[Path], pair: str | None = None, pairs: Collection[str] = ()
+) -> list[MetricScores]:
+    """The metrics of several files or folders. Of a metric's `.seg.score` and `.sys.score` either reads both."""
+    once = {(not path.is_dir() and mtme.metric_of(path)) or path: path for path in paths}
+    return [metric for path in once.values() for metric in read_scores(path, pair, pairs)]
+
+
+def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()) -> list[MetricScores]:
+    """The metrics of a file or folder; `pair` names the language pair where the file does not say it."""
+    if path.is_dir():
+        found = mtme.read_metrics(path, pair_of(path, pair))
+    elif stem(path).endswith(".json"):
+        found = _read_json(path, pair_of(path, pair))
+    else:
+        columns = first_line(path).split("\t")
+        if "score" in map(str.lower, columns):
+            found = _read_table(path, pair)
+        elif base := mtme.metric_of(path):
+            found = [mtme.read_metric(base, _pair_of_folder(path, pair))]
+        else:
+            found = _read_submission(path)
+    found = [scores for scores in found if not pairs or scores.pair in pairs]
+    if not found:
+        raise PrismError(f"{path} has no metric scores" + (f" of {', '.join(pairs)}" if pairs else ""))
+    return found
+
+
+def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
+    """A header and the columns metric (or the file's name), lp, system, segment (absent: systems), score."""
+    collectors: dict[tuple[str, str], Collector] = {}
+    for where, row in records(path):
+        metric = row.get("metric") or stem(path).split(".")[0]
+        languages = row.get("lp") or pair_of(path, pair)
+        collector = collectors.setdefault((metric, languages), Collector("", languages))
+        if "system" not in row:
+            raise PrismError(f"{where}: no column system; the columns are {', '.join(row)}")
+        segment = next((row[name] for name in _SEGMENT if row.get(name)), None)
+        value = number(row["score"], where)
+        if segment is None:
+            collector.system_score(row["system"], value)
+        else:
+            collector.score(row["system"], segment, value)
+    return [collector.metric(metric) for (metric, _), collector in collectors.items()]
+
+
+def _read_submission(path: Path) -> list[MetricScores]:
+    """Lines of a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
+
+    Whether a file is about segments or systems is in its name (`.seg.`, `-seglevel`, `.sys.`). Test sets and
+    references other than those of a metric's first line make metrics of their own, with these in their names.
+    """
+    collectors: dict[tuple[str, str, tuple[str, ...]], Collector] = {}
+    main: dict[str, tuple[str, ...]] = {}
+    about_segments = "seg" in path.name
+    for where, line in numbered_lines(path):
+        values = line.split("\t") if "\t" in line else line.split()
+        place = next((i for i, value in enumerate(values) if _PAIR.fullmatch(value)), None)
+        after = [] if place is None else values[place + 1 :]
+        if place is None or len(after) < (4 if about_segments else 3):
+            raise PrismError(f"{where}: expected METRIC LP TESTSET SYSTEM {'SID ' * about_segments}SCORE")
+        metric, languages = values[0], values[place]
+        setting = tuple(after[: -3 if about_segments else -2])
+        main.setdefault(metric, setting)
+        collector = collectors.setdefault((metric, languages, setting), Collector("", languages))
+        value = number(after[-1], where)
+        if about_segments:
+            collector.score(after[-3], after[-2], value)
+        else:
+            collector.system_score(after[-2], value)
+    return [
+        collector.metric(metric if setting == main[metric] else " ".join((metric, *setting)))
+        for (metric, _, setting), collector in collectors.items()
+    ]
+
+
+def _read_json(path: Path, pair: str) -> list[MetricScores]:
+    """Ours, or {"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
+    try:
+        document = json.loads("\n".join(open_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise PrismError(f"{path}: not a JSON object with metric scores ({error})") from error
+    if isinstance(document, dict) and isinstance(document.get("results"), list):
+        document = _ours(document["results"], path)
+    segments, systems = (_by_system(document, key, path) for key in ("seg", "sys"))
+    found = []
+    for metric in dict.fromkeys([*segments, *systems]):
+        collector = Collector("", pair)
+        for system, values in segments.get(metric, {}).items():
+            if not isinstance(values, list):
+                raise PrismError(f"{path}, {metric}, {system}: expected a list of segment scores")
+            for index, value in enumerate(values, start=1):
+                collector.score(system, str(index), number(value, f"{path}, {metric}, {system}"))
+        for system, value in systems.get(metric, {}).items():
+            collector.system_score(system, number(value, f"{path}, {metric}, {system}"))
+        found.append(collector.metric(metric))
+    return found
+
+
+def _ours(results: list[Any], path: Path) -> dict[str, Any]:
+    """What `prism score --format json` writes, by metric and system."""
+    found: dict[str, Any] = {"seg": {}, "sys": {}}
+    for result in results:
+        if not isinstance(result, dict) or not {"metric", "system", "score"} <= result.keys():
+            raise PrismError(f"{path}: every one of the results needs metric, system and score")
+        metric, system = str(result["metric"]), str(result["system"])
+        found["sys"].setdefault(metric, {})[system] = result["score"]
+        if isinstance(result.get("segments"), list):
+            scores = [one.get("score") if isinstance(one, dict) else one for one in result["segments"]]
+            found["seg"].setdefault(metric, {})[system] = scores
+    return found
+
+
+def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]:
+    """What is under `seg` or `sys`: values of systems by metric."""
+    found = document.get(key, {}) if isinstance(document, dict) else None
+    if not isinstance(found, dict) or not all(isinstance(systems, dict) for systems in found.values()):
+        raise PrismError(f"{path}: not a JSON object with metric scores by metric and system under {key!r}")
+    return found
+
+
+def _pair_of_folder(path: Path, pair: str | None) -> str:
+    """mt-metrics-eval keeps metric scores in a folder that is named after the language pair."""
+    return path.parent.name if _PAIR.fullmatch(path.parent.name) else pair_of(path, pair)

@@ -1,0 +1,56 @@
+"""The choice among candidates: minimum Bayes risk with any utility, or a score against the source."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from prism_mt.generate.generator import Hypothesis
+from prism_mt.generate.nbest import Record
+
+
+class Comparison(NamedTuple):
+    """A candidate and what it is compared with."""
+
+    hypothesis: str
+    reference: str | None
+    """Another candidate, which stands for a reference; None where only the source counts."""
+    source: str
+    number: int
+    """Of the record, from 1."""
+
+
+Utility = Callable[[Iterable[Comparison]], Iterator[float]]
+"""How good every candidate is, higher is better, in the order of the comparisons."""
+
+
+def rerank(records: Iterable[Record], utility: Utility, by_source: bool, first: int = 1) -> Iterator[Record]:
+    """Every record with its distinct candidates, the best first, and the score that this order comes from.
+
+    By minimum Bayes risk the score of a candidate is its mean utility with all candidates (itself included) as
+    references: equal candidates are compared once and count as often as they occur. `by_source` takes the utility
+    of each candidate alone.
+    """
+    waiting: deque[tuple[str, Counter[str]]] = deque()
+
+    def comparisons() -> Iterator[Comparison]:
+        for number, record in enumerate(records, start=first):
+            counts = Counter(one.text for one in record.hypotheses)
+            waiting.append((record.source, counts))
+            for reference in (None,) if by_source else tuple(counts):
+                # Grouped by reference: engines encode what is given once for all that is scored against it.
+                for hypothesis in counts:
+                    yield Comparison(hypothesis, reference, record.source, number)
+
+    values = utility(comparisons())
+    for value in values:
+        source, counts = waiting.popleft()
+        texts, columns = list(counts), 1 if by_source else len(counts)
+        table = [value, *islice(values, len(texts) * columns - 1)]
+        weights: Sequence[int] = [1] if by_source else list(counts.values())
+        scores = [
+            sum(weight * table[column * len(texts) + row] for column, weight in enumerate(weights)) / sum(weights)
+            for row in range(len(texts))
+        ]
+        ranked = sorted(zip(texts, scores, strict=True), key=lambda pair: -pair[1])
+        yield Record(source, [Hypothesis(text, score) for text, score in ranked])

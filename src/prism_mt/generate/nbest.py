@@ -1,0 +1,165 @@
+"""Lists of hypotheses as files: text, TSV and JSONL out, JSONL in, and output that a killed run can go on with."""
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt.generate.generator import CONTROL, Hypothesis
+from prism_mt.text.lines import Lines, check_unicode, open_lines
+
+ListKind = Literal["translations", "paraphrases"]
+ListFormat = Literal["text", "tsv", "jsonl"]
+_KEYS = ("translations", "paraphrases", "hypotheses")
+_LARGEST = 1e300
+"""Where numbers in JSON end that are scores; they may have any number of digits."""
+
+
+class Record(NamedTuple):
+    """An input with what was generated for it."""
+
+    source: str
+    hypotheses: Sequence[Hypothesis]
+
+
+def render(record: Record, number: int, kind: ListKind, format: ListFormat) -> str:
+    """The lines of one record: a text a line; number, rank, score and text; or one JSON object."""
+    if format != "jsonl":
+        # A line feed or tab within a text would break the lines and columns of all that follow.
+        texts = [CONTROL.sub(" ", one.text) for one in record.hypotheses]
+        if format == "text":
+            return "".join(f"{text}\n" for text in texts)
+        rows = enumerate(zip(record.hypotheses, texts, strict=True), start=1)
+        return "".join(f"{number}\t{rank}\t{one.score:.6f}\t{text}\n" for rank, (one, text) in rows)
+    hypotheses = [{"text": one.text, "score": round(one.score, 6)} for one in record.hypotheses]
+    return json.dumps({"source": record.source, kind: hypotheses}, ensure_ascii=False) + "\n"
+
+
+def open_lists(spec: str | Path) -> "Lists":
+    """A JSONL file with a source and its hypotheses a line, as `prism translate` and `prism paraphrase` write it."""
+    return Lists(open_lines(spec))
+
+
+class Lists:
+    """Records that can be counted and read again and again, one in memory at a time."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.name = lines.name
+
+    def count(self) -> int:
+        """Number of records."""
+        return self.lines.count()
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, line in enumerate(self.lines, start=1):
+            yield _parse(line, f"{self.name}, line {number}")
+
+
+def _parse(line: str, where: str) -> Record:
+    try:
+        table: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise PrismError(f"{where} is not valid JSON: each line must be an object with {_KEYS[0]}") from error
+    entries = next((table[key] for key in _KEYS if key in table), None) if isinstance(table, dict) else None
+    if not isinstance(entries, list) or not isinstance(table.get("source", ""), str):
+        raise PrismError(f"{where}: expected an object with the key source and a list under {' or '.join(_KEYS)}")
+    record = Record(table.get("source", ""), [_hypothesis(entry, where) for entry in entries])
+    for text in (record.source, *(one.text for one in record.hypotheses)):
+        check_unicode(text, where)
+    return record
+
+
+def _hypothesis(entry: Any, where: str) -> Hypothesis:
+    """A text, or an object with a text and perhaps a score."""
+    if isinstance(entry, str):
+        return Hypothesis(entry, 0.0)
+    if isinstance(entry, dict) and isinstance(entry.get("text"), str):
+        score = entry.get("score", 0.0)
+        if isinstance(score, (int, float)) and abs(score) < _LARGEST:
+            return Hypothesis(entry["text"], float(score))
+    raise PrismError(f"{where}: a hypothesis is a text, or an object with text and score, not {entry!r:.60}")
+
+
+def write_lists(
+    path: Path | None, kind: ListKind, format: ListFormat, run: str, make: Callable[[int], Iterator[Record]]
+) -> None:
+    """Write what `make` gives from a record's place (from 0) on, to a file or to standard output.
+
+    Until all is done, records are in `<name>.partial`. When a run with the same `run`, a digest of all that the
+    result depends on, finds that file, it goes on after its last whole record.
+    """
+    if path is None:
+        for number, record in enumerate(make(0), start=1):
+            sys.stdout.write(render(record, number, kind, format))
+        sys.stdout.flush()
+        return
+    if path.is_dir():
+        raise PrismError(f"{path} is a folder: name a file")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(partial, "a+b") as handle:
+            _lock(handle, partial)
+            done = _resume(handle, partial, run)
+            for record in make(done):
+                handle.write(_packed(record))
+                handle.flush()
+            handle.seek(0)
+            handle.readline()
+            with write_atomically(path) as output:
+                for number, line in enumerate(handle, start=1):
+                    output.write(render(_unpacked(line), number, kind, format))
+            partial.unlink()
+    except OSError as error:
+        raise PrismError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _lock(handle: IO[bytes], partial: Path) -> None:
+    """Until the file is closed nobody else may write to it; where a system has no such locks, all may."""
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PrismError(
+                f"another run is writing {partial}: wait for it, or choose another --output"
+            ) from error
+
+
+def _resume(handle: IO[bytes], partial: Path, run: str) -> int:
+    """Check whose file it is, cut off half a record at its end, and count the whole ones."""
+    header = json.dumps({"unfinished": run}).encode() + b"\n"
+    handle.seek(0)
+    first = handle.readline()
+    if not first.endswith(b"\n"):
+        handle.truncate(0)
+        handle.write(header)
+        return 0
+    if first != header:
+        raise PrismError(
+            f"{partial} is the unfinished output of another run, with other input, model or options: "
+            "delete it, or choose another --output"
+        )
+    whole, done = len(first), 0
+    for line in handle:
+        if line.endswith(b"\n"):
+            whole, done = whole + len(line), done + 1
+    handle.truncate(whole)
+    handle.seek(0, os.SEEK_END)
+    return done
+
+
+def _packed(record: Record) -> bytes:
+    return json.dumps([record.source, [list(one) for one in record.hypotheses]]).encode() + b"\n"
+
+
+def _unpacked(line: bytes) -> Record:
+    source, hypotheses = json.loads(line)
+    return Record(source, [Hypothesis(*one) for one in hypotheses])

@@ -1,1 +1,0 @@
-"""Meta-evaluation: how well metrics agree with people, and which difference is real."""

@@ -1,0 +1,105 @@
+"""From two texts to the token ids that an engine scores."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt._core.errors import PrismError
+from prism_mt.engines.base import Pair, TokenScores
+from prism_mt.models.directory import ModelDirectory
+
+LongPolicy = Literal["error", "truncate", "window"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, its language as the model calls it, and what to call it in a message."""
+
+    text: str
+    language: str | None
+    where: str
+
+
+class PairEncoder:
+    """Turns (given, scored) texts into pairs of ids and token scores back into what counts.
+
+    A text longer than the model's positions is an error, is cut off, or is scored in windows: both texts are
+    cut into the same number of equal parts, and the tokens of all parts are put together again.
+    """
+
+    def __init__(self, model: ModelDirectory, long: LongPolicy = "error") -> None:
+        spec = model.spec
+        self._languages = spec.languages
+        self._conventions = spec.conventions
+        self._target = model.target
+        self._long = long
+        self._source_limit = spec.architecture.max_positions - (len(spec.conventions.source) - 1)
+        self._target_limit = spec.architecture.max_positions - (len(spec.conventions.target) - 2)
+        # The same reference is met once per system and direction.
+        self._source_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.source.encode(text)))
+        self._target_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.target.encode(text)))
+        self.cut: set[str] = set()
+        """Where texts were too long and truncated or windowed."""
+
+    def pairs(self, given: Text, scored: Text) -> list[Pair]:
+        """One pair, or several windows of an over-long one."""
+        source, target = self._source_ids(given.text), self._target_ids(scored.text)
+        too_long = [
+            (text, len(ids), limit)
+            for text, ids, limit in ((given, source, self._source_limit), (scored, target, self._target_limit))
+            if len(ids) > limit
+        ]
+        if too_long:
+            self._refuse_or_note(too_long)
+            if self._long == "window":
+                parts = max(
+                    math.ceil(len(source) / self._source_limit), math.ceil(len(target) / self._target_limit)
+                )
+                windows = zip(_split(source, parts), _split(target, parts), strict=True)
+                return [self._pair(a, b, given.language, scored.language) for a, b in windows]
+            source, target = source[: self._source_limit], target[: self._target_limit]
+        return [self._pair(source, target, given.language, scored.language)]
+
+    def join(self, pairs: Sequence[Pair], scores: Sequence[TokenScores]) -> tuple[list[int], NDArray[np.float64]]:
+        """The tokens that count and their scores: no tag, and one end of sentence for all windows together."""
+        ids: list[int] = []
+        kept: list[TokenScores] = []
+        for index, (pair, tokens) in enumerate(zip(pairs, scores, strict=True)):
+            counted = self._conventions.counted(pair.target)
+            end = counted.stop if index == len(pairs) - 1 else counted.stop - 1
+            ids.extend(pair.target[1:][counted.start : end])
+            kept.append(tokens[counted.start : end])
+        return ids, np.concatenate(kept).astype(np.float64)
+
+    def piece(self, index: int) -> str:
+        """How a target token is written."""
+        return self._target.piece(index)
+
+    def _pair(self, source: Sequence[int], target: Sequence[int], given: str | None, scored: str | None) -> Pair:
+        given_tag = self._languages[given] if given is not None else None
+        scored_tag = self._languages[scored] if scored is not None else None
+        return Pair(
+            self._conventions.encode_source(list(source), given_tag, scored_tag),
+            self._conventions.encode_target(list(target), scored_tag),
+        )
+
+    def _refuse_or_note(self, too_long: list[tuple[Text, int, int]]) -> None:
+        if self._long == "error":
+            text, length, limit = too_long[0]
+            raise PrismError(
+                f"{text.where} has {length:,} pieces, and the model takes at most {limit:,}: "
+                "shorten it, or have it cut off (long: truncate) or scored in windows (long: window)"
+            )
+        self.cut.update(text.where for text, _, _ in too_long)
+
+
+def _split(ids: Sequence[int], parts: int) -> list[Sequence[int]]:
+    """Cut into `parts` pieces whose lengths differ by at most one."""
+    bounds = [len(ids) * part // parts for part in range(parts + 1)]
+    return [ids[start:end] for start, end in itertools.pairwise(bounds)]

@@ -1,0 +1,237 @@
+"""Metrics that were trained on human judgments, from the directories that `prism metric train` writes.
+
+metric.json           kind of network, its size, the encoder and its digest
+weights.safetensors   the network's weights; the encoder's are not in it
+"""
+
+import dataclasses
+import itertools
+import json
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.files import write_atomically
+from prism_mt._core.options import from_table
+from prism_mt.encoders.base import PieceEncoder, PieceVectors
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.metrics.averaged import AveragedMetric, Reduction
+from prism_mt.metrics.base import Side, sign
+from prism_mt.models.directory import ModelDirectory
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from prism_mt.metrics.learned_network import RegressionNetwork
+
+CONFIG = "metric.json"
+WEIGHTS = "weights.safetensors"
+_BATCH = 64
+_LOG = logging.getLogger("prism_mt")
+
+
+@dataclasses.dataclass(frozen=True)
+class MetricSpec:
+    """What a trained metric is, besides its weights."""
+
+    kind: Literal["bilstm", "bilstm-attention", "esim"]
+    encoder: str
+    """As `--encoder` names it."""
+    encoder_digest: str
+    language: str
+    layers: int
+    width: int
+    hidden: int
+    pieces: int
+    """Longer texts are cut off here, as they were in training."""
+    side: Side = "ref"
+    """What outputs were compared with in training."""
+    digest: str = ""
+    """Of the weights."""
+
+
+def is_metric_directory(folder: Path) -> bool:
+    """Whether the folder has a trained metric."""
+    return (folder / CONFIG).is_file()
+
+
+def read_spec(folder: Path) -> MetricSpec:
+    """The description of a trained metric."""
+    path = folder / CONFIG
+    try:
+        table = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise PrismError(f"cannot read {path}: {error}") from error
+    if not isinstance(table, dict):
+        raise PrismError(f"{path} is not the description of a trained metric: expected a JSON object")
+    return from_table(table, MetricSpec, str(path))
+
+
+def write_metric(folder: Path, spec: MetricSpec, network: "RegressionNetwork") -> None:
+    """Weights first: a directory with a description is complete."""
+    from hashlib import sha256
+
+    from safetensors.torch import save
+
+    content = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+    with write_atomically(folder / WEIGHTS, "wb") as handle:
+        handle.write(content)
+    spec = dataclasses.replace(spec, digest=sha256(content).hexdigest())
+    with write_atomically(folder / CONFIG) as handle:
+        json.dump(dataclasses.asdict(spec), handle, indent=2)
+        handle.write("\n")
+
+
+def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
+    """The network with its weights, ready to score."""
+    from hashlib import sha256
+
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        from prism_mt.metrics.learned_network import RegressionNetwork
+    except ImportError:
+        raise MissingExtra(f"the metric {folder}", "train") from None
+    try:
+        content = (folder / WEIGHTS).read_bytes()
+    except OSError as error:
+        raise PrismError(f"cannot read {folder / WEIGHTS}: {error.strerror}") from error
+    if sha256(content).hexdigest() != spec.digest:
+        raise PrismError(f"{folder / WEIGHTS} is damaged: its sha256 is not the one in {CONFIG}")
+    try:
+        network = RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden)
+        network.load_state_dict(load(content))
+    except (RuntimeError, ValueError, MemoryError, SafetensorError) as error:
+        raise PrismError(f"{folder / WEIGHTS} has not the network that {CONFIG} describes ({error})") from error
+    return network.eval()
+
+
+class RegressionMetric(AveragedMetric):
+    """A trained network over the vectors of an encoder."""
+
+    def __init__(
+        self,
+        spec: MetricSpec,
+        network: "RegressionNetwork",
+        encoder: PieceEncoder,
+        references: Reduction = "mean",
+        of_sources: PieceEncoder | None = None,
+    ) -> None:
+        """With an encoder of sources, outputs are compared with them instead of references."""
+        super().__init__(
+            f"{spec.kind}-src" if of_sources else spec.kind, "src" if of_sources else "ref", references
+        )
+        self._spec = spec
+        self._network = network
+        self._encoder = encoder
+        self._other = of_sources or encoder
+        self._cut = False
+
+    def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """The network's score of each (output, other text); a text is read once, however many it is compared with."""
+        import torch
+
+        scores = [0.0] * len(pairs)
+        with torch.inference_mode():
+            if self._other is self._encoder:
+                ours = theirs = self._read(self._encoder, itertools.chain.from_iterable(pairs))
+            else:
+                ours = self._read(self._encoder, (output for output, _ in pairs))
+                theirs = self._read(self._other, (other for _, other in pairs))
+            states = [(ours[output], theirs[other]) for output, other in pairs]
+            by_length = sorted(range(len(pairs)), key=lambda place: tuple(map(len, states[place])))
+            for start in range(0, len(pairs), _BATCH):
+                places = by_length[start : start + _BATCH]
+                found = self._judge([states[place] for place in places])
+                for place, score in zip(places, found, strict=True):
+                    scores[place] = score
+        return scores
+
+    def _read(self, encoder: PieceEncoder, texts: Iterable[str]) -> dict[str, "Tensor"]:
+        """The states (T, 2H) of every text."""
+        from prism_mt.metrics.learned_network import pad
+
+        found: dict[str, Tensor] = {}
+        by_length = sorted(set(texts), key=lambda text: (len(text), text))
+        for start in range(0, len(by_length), _BATCH):
+            batch = by_length[start : start + _BATCH]
+            read = encoder.encode(batch)
+            self._note_cuts(batch, read)
+            vectors, mask = pad(read, self._spec.pieces)
+            states = self._network.read(vectors, mask)
+            lengths = mask.sum(1).tolist()
+            found.update((text, row[:length]) for text, row, length in zip(batch, states, lengths, strict=True))
+        return found
+
+    def _note_cuts(self, texts: Sequence[str], read: Sequence[PieceVectors]) -> None:
+        """Say once that texts are longer than the network was made for."""
+        limit = self._spec.pieces
+        cut = next((text for text, one in zip(texts, read, strict=True) if one.shape[1] > limit), None)
+        if cut is not None and not self._cut:
+            self._cut = True
+            _LOG.warning(
+                "%s reads the first %d pieces of longer texts, such as %r", self.name, limit, f"{cut:.60}…"
+            )
+
+    def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:
+        """The scores of outputs and other texts that have been read."""
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        sides = []
+        for side in zip(*states, strict=True):
+            lengths = torch.tensor([len(rows) for rows in side])
+            sides.append(
+                (pad_sequence(list(side), batch_first=True), torch.arange(int(lengths.max())) < lengths[:, None])
+            )
+        (t, t_mask), (r, r_mask) = sides
+        scores: list[float] = self._network.judge(t, r, t_mask, r_mask).tolist()
+        return scores
+
+    def signature(self) -> str:
+        """Which network over which encoder."""
+        return sign(
+            self.name,
+            weights=self._spec.digest[:12],
+            encoder=f"{self._encoder.name}@{self._encoder.digest[:12]}",
+            pieces=self._spec.pieces,
+            trained=None if self._spec.side in self.needs else self._spec.side,
+            refs=self.references if "ref" in self.needs else None,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """How a trained metric is used."""
+
+    side: Side
+    language: str
+    source_language: str
+    model: Callable[[], ModelDirectory]
+    references: Reduction = "mean"
+    offline: bool = False
+
+
+def open_metric(folder: Path, use: Use) -> RegressionMetric:
+    """The metric in a directory; its encoder must be the one it was trained with."""
+    spec = read_spec(folder)
+    network = read_network(folder, spec)
+    of_sources: PieceEncoder | None = None
+    language = use.language or spec.language
+    if use.side == "src":
+        encoder, of_sources = open_both_encoders(
+            spec.encoder, language, use.source_language, use.model, use.offline
+        )
+        of_sources = StoredEncoder(of_sources, "all")
+    else:
+        encoder = open_piece_encoder(spec.encoder, language, use.model, use.offline)
+    if encoder.digest != spec.encoder_digest:
+        raise PrismError(
+            f"the metric {folder} was trained with another encoder {spec.encoder} "
+            f"(digest {spec.encoder_digest[:12]}, here {encoder.digest[:12]}): train it again"
+        )
+    return RegressionMetric(spec, network, StoredEncoder(encoder, "all"), use.references, of_sources)

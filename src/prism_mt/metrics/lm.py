@@ -1,0 +1,165 @@
+"""The mean log-probability of an output under a language model, whatever it should say."""
+
+import hashlib
+import itertools
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt.encoders.base import batches_by_length, check_length
+from prism_mt.metrics.base import Segment, SegmentScore, Side, sign
+from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt.models.directory import ModelDirectory, is_model_directory
+from prism_mt.models.language_model import from_weights
+from prism_mt.text.languages import resolve
+
+_CHUNK = 256
+_LOG = logging.getLogger("prism_mt")
+
+
+class CausalModel(Protocol):
+    """A language model with its tokens."""
+
+    name: str
+    limit: int
+
+    def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
+        """The whole sequence of ids, its start included, and the place of the first that counts."""
+        ...
+
+    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B, T) ids → (B, T, V)."""
+        ...
+
+
+class TrainedModel:
+    """A language model from `prism train`."""
+
+    def __init__(self, directory: ModelDirectory, language: str) -> None:
+        spec = directory.spec
+        self._network = from_weights(spec.architecture, directory.weights())
+        self._conventions = spec.conventions
+        self._vocabulary = directory.target
+        self._tag = (
+            spec.languages[resolve(language, spec.languages)] if "target-tag" in spec.conventions.target else None
+        )
+        self.name = f"{spec.name or 'model'}@{directory.digest[:12]}"
+        self.limit = spec.architecture.max_positions
+
+    def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
+        """As in training; the language tag does not count."""
+        ids = self._conventions.encode_target(self._vocabulary.encode(text), self._tag)
+        return ids, 1 + self._conventions.counted(ids).start
+
+    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B, T) ids → (B, T, V)."""
+        return self._network.project(self._network(ids))
+
+
+class HuggingFaceModel:
+    """A causal language model from a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            import transformers
+        except ImportError:
+            raise MissingExtra("a Hugging Face language model", "hf") from None
+        library: Any = transformers
+        library.utils.logging.disable_progress_bar()
+        try:
+            self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            self._model = library.AutoModelForCausalLM.from_pretrained(str(folder), local_files_only=True).eval()
+        except (OSError, KeyError, ValueError) as error:
+            raise PrismError(f"{folder} is not a usable language model: {str(error).splitlines()[0]}") from error
+        self._end = self._tokenizer.eos_token_id
+        if self._end is None:
+            raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
+        start = self._tokenizer.bos_token_id
+        self._start = self._end if start is None else start
+        digest = hashlib.sha256()
+        for name, tensor in sorted(self._model.state_dict().items()):
+            digest.update(name.encode() + tensor.float().numpy().tobytes())
+        self.name = f"{folder.name}@{digest.hexdigest()[:12]}"
+        self.limit = self._model.config.max_position_embeddings
+
+    def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
+        """Start, pieces, end; all but the start count."""
+        pieces = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return (self._start, *pieces, self._end), 1
+
+    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+        """(B, T) ids → (B, T, V)."""
+        found: torch.Tensor = self._model(input_ids=ids).logits
+        return found
+
+
+class FluencyMetric:
+    """The mean over the pieces and the end of the output."""
+
+    name = "lm"
+    needs: frozenset[Side] = frozenset()
+
+    def __init__(self, model: CausalModel, long: LongPolicy = "error") -> None:
+        self._model = model
+        self._long: LongPolicy = long
+        self._cut = 0
+
+    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
+        """Chunk by chunk; outputs of similar length go through the model together."""
+        rest, self._cut = iter(segments), 0
+        while chunk := list(itertools.islice(rest, _CHUNK)):
+            for value in self._means([segment.hypothesis for segment in chunk]):
+                yield SegmentScore(value, (value, 1.0))
+        if self._cut:
+            word = "truncated" if self._long == "truncate" else "scored in windows"
+            _LOG.warning("lm: %d over-long texts were %s", self._cut, word)
+
+    def aggregate(self, totals: Sequence[float]) -> float:
+        """The mean of the segments' scores."""
+        return totals[0] / totals[1]
+
+    def signature(self) -> str:
+        """Which model."""
+        long = None if self._long == "error" else self._long
+        return sign(self.name, model=self._model.name, reduction="mean", log="e", long=long)
+
+    def _means(self, texts: Sequence[str]) -> list[float]:
+        windows = [(place, *window) for place, text in enumerate(texts) for window in self._windows(text)]
+        sums, counts = [0.0] * len(texts), [0] * len(texts)
+        with torch.inference_mode():
+            for batch in batches_by_length([len(ids) for _, ids, _ in windows], budget=2048):
+                longest = len(windows[batch[0]][1])
+                # What comes after the end is not seen by what comes before it: any id will do as padding.
+                rows = torch.tensor([[*windows[w][1], *[0] * (longest - len(windows[w][1]))] for w in batch])
+                scores = self._model.logits(rows[:, :-1]).float().log_softmax(2)
+                chosen = scores.gather(2, rows[:, 1:, None])[..., 0].double()
+                for row, index in enumerate(batch):
+                    place, ids, first = windows[index]
+                    sums[place] += float(chosen[row, first - 1 : len(ids) - 1].sum())
+                    counts[place] += len(ids) - first
+        return [total / count for total, count in zip(sums, counts, strict=True)]
+
+    def _windows(self, text: str) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Ids and the place of the first that counts: all of a text, or where it is too long what the policy says."""
+        ids, first = self._model.tokens(text)
+        if self._long == "error":
+            check_length(text, len(ids) - 1, self._model.limit, self._model.name)
+        size = self._model.limit + 1 - first  # the last of the ids is predicted only
+        self._cut += len(ids) - first > size
+        for start in range(first, len(ids), size):
+            yield ids[:first] + ids[start : start + size], first
+            if self._long == "truncate":
+                return
+
+
+def open_language_model(path: Path, language: str, long: LongPolicy = "error") -> FluencyMetric:
+    """The metric of a model directory of ours, or of a Hugging Face folder."""
+    if is_model_directory(path):
+        return FluencyMetric(TrainedModel(ModelDirectory(path), language), long)
+    if not path.is_dir():
+        raise PrismError(f"there is no language model {path}")
+    return FluencyMetric(HuggingFaceModel(path), long)

@@ -1,0 +1,233 @@
+"""The model directory: one layout for every model, whatever it was read from.
+
+config.json          architecture, conventions, languages, size and sha256 of every other file, digest
+model.safetensors    weights under the names of `models/spec`
+spm.model            SentencePiece model (spm.target.model where the target side has its own)
+dictionary.json      pieces by id, where they are not SentencePiece's (dictionary.target.json likewise)
+README.md            the card
+judged.txt           keys of the segments that it was fine-tuned on, where it was
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import from_table
+from prism_mt.models.model import Model
+from prism_mt.models.spec import ModelSpec, check_weights
+from prism_mt.text.subwords import Vocabulary
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+CARD = "README.md"
+JUDGED = "judged.txt"
+_FORMAT = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class FileEntry:
+    """What config.json says of one file."""
+
+    size: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _ConfigFile:
+    """config.json as it is on disk."""
+
+    prism_format: int
+    spec: ModelSpec
+    files: dict[str, FileEntry]
+    digest: str
+
+
+class ModelDirectory:
+    """A model on disk. The configuration is read and checked at once, everything else when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        config = _read_config(folder)
+        self.spec = config.spec
+        self.files = config.files
+        self.digest = config.digest
+        self._check_sizes()
+        if _digest(self.spec, self.files) != self.digest:
+            raise PrismError(f"{folder / CONFIG} does not match its digest: it was changed by hand or damaged")
+
+    @cached_property
+    def source(self) -> Vocabulary:
+        """Subwords of the source side."""
+        return self._vocabulary("")
+
+    @cached_property
+    def target(self) -> Vocabulary:
+        """Subwords of the target side; the same object where both sides share it."""
+        return self._vocabulary(".target") if "spm.target.model" in self.files else self.source
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """Keys of the segments that it was fine-tuned on."""
+        path = self.folder / JUDGED
+        return (
+            frozenset(path.read_text(encoding="utf-8", errors="replace").split()) if path.exists() else frozenset()
+        )
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """All weights in float32, after their hash and their names have been checked."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        path = self._verified(WEIGHTS)
+        try:
+            weights = {name: array.astype(np.float32, copy=False) for name, array in load_file(path).items()}
+        except SafetensorError as error:
+            raise PrismError(f"{path} is damaged: {error}") from error
+        check_weights(self.spec.architecture, weights, str(path))
+        return weights
+
+    def load(self) -> Model:
+        """The whole model in memory."""
+        card = self.folder / CARD
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        return Model(self.spec, self.weights(), self.source, self.target, text, self.judged)
+
+    def verify(self) -> None:
+        """Compare every file with its hash; the first that differs is an error."""
+        for name in self.files:
+            self._verified(name)
+
+    def _vocabulary(self, side: str) -> Vocabulary:
+        model = self._verified(f"spm{side}.model").read_bytes()
+        pieces = None
+        dictionary = f"dictionary{side}.json"
+        if dictionary in self.files:
+            pieces = tuple(json.loads(self._verified(dictionary).read_bytes()))
+        return Vocabulary(model, pieces, self.spec.conventions.unknown, words=self.spec.origin == "fairseq")
+
+    def _check_sizes(self) -> None:
+        """A missing or cut-off file is found before anything heavy starts."""
+        for name, entry in self.files.items():
+            path = self.folder / name
+            if Path(name).name != name:
+                raise PrismError(f"{self.folder / CONFIG}: {name!r} is not a plain file name")
+            if not path.is_file():
+                raise PrismError(f"the model {self.folder} lacks its file {name}: get or convert it again")
+            if path.stat().st_size != entry.size:
+                raise PrismError(
+                    f"{path} is damaged: {path.stat().st_size:,} bytes instead of {entry.size:,}; "
+                    "get or convert the model again"
+                )
+        for name in (WEIGHTS, "spm.model"):
+            if name not in self.files:
+                raise PrismError(f"{self.folder / CONFIG} does not list {name}")
+
+    def _verified(self, name: str) -> Path:
+        """Path of a file whose content is what config.json says."""
+        path = self.folder / name
+        if _sha256(path) != self.files[name].sha256:
+            raise PrismError(f"{path} is damaged: its sha256 is not the one in {CONFIG}")
+        return path
+
+
+def is_model_directory(path: Path) -> bool:
+    """Whether the folder has a config.json of ours (Hugging Face models have a file of that name too)."""
+    try:
+        table = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(table, dict) and "prism_format" in table
+
+
+def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"] = "float32") -> ModelDirectory:
+    """Write a model directory; the folder appears whole or not at all and must not hold something else."""
+    from safetensors.numpy import save_file
+
+    if folder.exists() and not is_model_directory(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise PrismError(f"{folder} exists and is not a model directory: choose another place")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial") as made:
+            partial = Path(made) / "model"
+            partial.mkdir()
+            with np.errstate(over="ignore"):  # what is too large is found below
+                weights = {name: np.ascontiguousarray(array, dtype) for name, array in model.weights.items()}
+            for name, array in weights.items():
+                if not np.isfinite(array).all():
+                    raise PrismError(f"the weight {name} is not a number, or too large for {dtype}")
+            save_file(weights, partial / WEIGHTS)
+            _write_vocabulary(partial, "", model.source)
+            if model.target is not model.source:
+                _write_vocabulary(partial, ".target", model.target)
+            _write_config(partial, model.spec)
+            # safetensors writes files that only their owner may read.
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)
+            (partial / CARD).write_text(model.card or f"# {model.spec.name or folder.name}\n", encoding="utf-8")
+            if model.judged:
+                (partial / JUDGED).write_text("\n".join([*sorted(model.judged), ""]), encoding="utf-8")
+            if folder.exists():
+                shutil.rmtree(folder)
+            os.replace(partial, folder)
+    except OSError as error:
+        raise PrismError(f"cannot write the model {folder}: {error.strerror}") from error
+    return ModelDirectory(folder)
+
+
+def _write_vocabulary(folder: Path, side: str, vocabulary: Vocabulary) -> None:
+    (folder / f"spm{side}.model").write_bytes(vocabulary.sentencepiece)
+    if vocabulary.pieces is not None:
+        text = json.dumps(list(vocabulary.pieces), ensure_ascii=False, indent=0)
+        (folder / f"dictionary{side}.json").write_text(text, encoding="utf-8")
+
+
+def _write_config(folder: Path, spec: ModelSpec) -> None:
+    paths = sorted(folder.iterdir())
+    files = {path.name: FileEntry(path.stat().st_size, _sha256(path)) for path in paths}
+    config = _ConfigFile(_FORMAT, spec, files, _digest(spec, files))
+    text = json.dumps(dataclasses.asdict(config), indent=2, ensure_ascii=False)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def _read_config(folder: Path) -> _ConfigFile:
+    path = folder / CONFIG
+    try:
+        table: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PrismError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise PrismError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(table, Mapping) or "prism_format" not in table:
+        raise PrismError(f"{path} is not the configuration of a Prism model")
+    if table["prism_format"] != _FORMAT:
+        raise PrismError(f"{path} has format {table['prism_format']}; this version reads format {_FORMAT}")
+    return from_table(table, _ConfigFile, str(path))
+
+
+def _digest(spec: ModelSpec, files: Mapping[str, FileEntry]) -> str:
+    """Identity of what changes a score: architecture, conventions, languages and file contents, not the name."""
+    content = {
+        "architecture": dataclasses.asdict(spec.architecture),
+        "conventions": dataclasses.asdict(spec.conventions),
+        "languages": spec.languages,
+        "files": {name: entry.sha256 for name, entry in files.items()},
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as handle:
+        while block := handle.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

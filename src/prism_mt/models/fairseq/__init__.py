@@ -1,0 +1,1 @@
+"""Models in the layout of the original Prism: a fairseq checkpoint, read without fairseq."""

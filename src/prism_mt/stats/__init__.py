@@ -1,0 +1,1 @@
+"""Correlations, resampling and significance tests: pure functions of arrays."""

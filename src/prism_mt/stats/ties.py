@@ -1,0 +1,77 @@
+"""Accuracy that gives credit for ties (acc-t23, Deutsch et al. 2023), with tie calibration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prism_mt.evaluation.judgments import Matrix, Vector
+from prism_mt.stats.correlation import pair_signs
+
+
+@dataclass(frozen=True)
+class TieCalibration:
+    """The best accuracy, and the smallest metric difference above which two outputs count as different."""
+
+    accuracy: float
+    epsilon: float
+
+
+def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> float:
+    """Mean over segments of the share of pairs that people and metric order, or tie, alike.
+
+    Outputs tie for the metric when their scores differ by no more than `epsilon`. NaN without any pair.
+    """
+    pairs = _pairs(human, metric)
+    if pairs is None:
+        return float("nan")
+    right = np.where(pairs.gap <= epsilon, pairs.right_if_tied, pairs.right_if_ordered)
+    return float(pairs.weight @ right)
+
+
+def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
+    """Try every difference between two scores of a segment as epsilon and keep the (first) best."""
+    pairs = _pairs(human, metric)
+    if pairs is None:
+        return TieCalibration(float("nan"), float("nan"))
+    order = np.argsort(pairs.gap)
+    gap = pairs.gap[order]
+    # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together. Pairs without
+    # a gap are ties already, whose two ways of being right are the same.
+    change = (pairs.weight * (pairs.right_if_tied - pairs.right_if_ordered))[order]
+    untouched = float(pairs.weight @ pairs.right_if_ordered)
+    accuracy = untouched + np.cumsum(change)
+    last = np.append(gap[1:] != gap[:-1], True)
+    best = int(np.argmax(np.where(last, accuracy, -1.0)))
+    if accuracy[best] <= untouched:
+        return TieCalibration(untouched, 0.0)
+    return TieCalibration(float(accuracy[best]), float(gap[best]))
+
+
+def acc_t23(human: Matrix, metric: Matrix) -> float:
+    """The accuracy after tie calibration on the same judgments, as the shared tasks of 2023 and later print it."""
+    return calibrate_ties(human, metric).accuracy
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    gap: Vector
+    weight: Vector
+    right_if_ordered: Vector
+    right_if_tied: Vector
+
+
+def _pairs(human: Matrix, metric: Matrix) -> _Pairs | None:
+    """All pairs of outputs of one segment, weighted so that every segment that has a pair counts the same."""
+    sign_h, sign_m, known = pair_signs(human, metric)
+    per_segment = known.sum(axis=0)
+    segments = np.count_nonzero(per_segment)
+    if not segments:
+        return None
+    first, second = np.triu_indices(len(human), k=1)
+    weight = np.broadcast_to(1.0 / (np.maximum(per_segment, 1) * segments), known.shape)
+    return _Pairs(
+        gap=np.abs(metric[first] - metric[second])[known],
+        weight=weight[known],
+        right_if_ordered=(sign_h == sign_m)[known].astype(np.float64),
+        right_if_tied=(sign_h == 0)[known].astype(np.float64),
+    )

