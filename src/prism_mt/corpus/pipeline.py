@@ -9,6 +9,7 @@ from pathlib import Path
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
+from prism_mt.corpus.data_directory import language_tags
 from prism_mt.corpus.executor import Executor
 from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
@@ -20,7 +21,6 @@ from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
 from prism_mt.text.languages import language
 from prism_mt.text.subwords import Vocabulary
-from prism_mt.training.shards import language_tags
 
 
 @dataclass(frozen=True)
