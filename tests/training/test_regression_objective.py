@@ -33,8 +33,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def configure(folder: Path, **settings: object) -> Path:
     """A configuration; settings with a dot are those of tables."""
     values: dict[str, object] = {"train": ["train.tsv"], "dev": ["dev.tsv"], "output": "out"}
-    values |= {"encoder": str(folder / "bert"), "device": "cpu", "hidden": 6, "batch": 4}
-    values |= {"limits.epochs": 6, "limits.patience": 20, "optimizer.learning_rate": 0.02}
+    values |= {"encoder": str(folder / "bert"), "device": "cpu", "hidden": 12, "batch": 4}
+    values |= {"limits.epochs": 6, "limits.patience": 20, "optimizer.learning_rate": 0.01}
     values |= {name.replace("__", "."): value for name, value in settings.items()}
     path = folder / "run.toml"
     path.write_text("".join(f"{name} = {value!r}\n" for name, value in values.items()), "utf-8")
@@ -187,8 +187,8 @@ def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
     for text, message in [
         ("[1]", "expected a JSON object"),
         ("[" * 100_000, "cannot read"),
-        (whole.replace('"hidden": 6', '"hidden": 7'), "has not the network that metric.json describes"),
-        (whole.replace('"hidden": 6', '"hidden": -6'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": 13'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": -12'), "has not the network that metric.json describes"),
     ]:
         path.write_text(text, "utf-8")
         with pytest.raises(PrismError, match=message):
