@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from prism_mt.evaluation.compare import Comparison, Significance, compare
 from prism_mt.evaluation.measure import measured_from, score_all
 from prism_mt.metrics import sacrebleu
-from prism_mt.metrics.parallel import ParallelText
+from prism_mt.text.parallel import ParallelText
 from prism_mt.stats.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
 from prism_mt.text.lines import lines_of
 
