@@ -7,8 +7,9 @@ import numpy as np
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.compare import Measured
-from prism_mt.evaluation.judgments import Matrix, MetricScores
+from prism_mt.evaluation.judgments import MetricScores
 from prism_mt.evaluation.readers.scores import read_scores
+from prism_mt.stats.arrays import Matrix
 
 
 def bring_in(
