@@ -11,7 +11,7 @@ from prism_mt.evaluation.judgments import Judgments, Preferences
 from prism_mt.evaluation.readers import Request, read_judgments
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.stats.correlation import pearson
-from prism_mt.stats.darr import build_preferences, darr_tau
+from prism_mt.stats.darr import darr_tau, find_preferences
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_darr_from_raw_da_gives_the_official_pairs(read: Read, data: Path) -> No
         machines = judgments.without_humans()
         expected = official[judgments.pair]
         assert expected.preferences is not None
-        built = build_preferences(machines.scores)
+        built = Preferences(*find_preferences(machines.scores))
         assert named(machines, built) == named(expected, expected.preferences), judgments.pair
         compared += 1
     assert compared == 18

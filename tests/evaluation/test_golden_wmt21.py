@@ -15,7 +15,8 @@ from prism_mt.evaluation.mqm import penalty
 from prism_mt.evaluation.protocols import preset
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.evaluation.sweep import find_metric, sweep
-from prism_mt.stats.correlation import Correlation, segment_accuracy
+from prism_mt.stats.accuracy import segment_accuracy
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
 
 PRISM, FINETUNED = "Prism-ref", "Prism-paper_main_checkpoint1.pt"

@@ -22,9 +22,9 @@ from prism_mt.evaluation.levels import Resampling
 from prism_mt.evaluation.protocols import PRESETS, Level, StatisticName, Task, Test
 from prism_mt.report.metaeval import evaluation_table, overview_table
 from prism_mt.report.table import Column, Table, number, titles
-from prism_mt.stats.correlation import Averaging, pairwise_agreement
+from prism_mt.stats.accuracy import pairwise_agreement
+from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
-from prism_mt.stats.outliers import top_systems, without_outliers
 
 
 @dataclass(kw_only=True)
@@ -90,11 +90,11 @@ def _task(options: MetaevalOptions) -> Task:
 def _selected(item: Judged, options: MetaevalOptions) -> Judged:
     judgments = item.judgments
     if options.drop_outliers:
-        judgments = without_outliers(judgments)
+        judgments = judgments.without_outliers()
     if options.top is not None:
         if options.top < 2:
             raise PrismError(f"--top must leave at least 2 systems, not {options.top}")
-        judgments = top_systems(judgments, options.top)
+        judgments = judgments.top_systems(options.top)
     return Judged(judgments, item.metrics)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores
+from prism_mt.evaluation.judgments import Judgments, MetricScores
+from prism_mt.stats.arrays import Matrix
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments, MetricScores
 from prism_mt.evaluation.levels import Bench, Resampling, make_bench
 from prism_mt.evaluation.protocols import Task
-from prism_mt.stats.bootstrap import Interval, interval
 from prism_mt.stats.ranks import rank_clusters
+from prism_mt.stats.resampling import Interval, percentile_interval
 
 _LOG = logging.getLogger("prism_mt")
 
@@ -74,7 +74,7 @@ def evaluate(
         MetricResult(
             metric=name,
             value=values[name],
-            interval=interval(bench.sample(name)) if shown else None,
+            interval=percentile_interval(bench.sample(name)) if shown else None,
             p=math.nan if name == ordered[0] else comparisons.p_value(ordered[0], name),
             rank=ranks[name],
             beside=bench.beside(name),

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Index = NDArray[np.int64]
+from prism_mt.stats.arrays import Index, Matrix, Vector, row_means
+from prism_mt.stats.outliers import outliers
 
 # The shared tasks' names of human translations: Human-A.0, HUMAN, ref-A, refA, refb, ref.
 _HUMAN = re.compile(r"(human|ref)([-_.]?[a-z])?(\.\d+)?", re.IGNORECASE)
@@ -114,6 +112,18 @@ class Judgments:
         """The judgments of machine translation only."""
         return self.select(name for name in self.systems if not is_human(name))
 
+    def without_outliers(self) -> "Judgments":
+        """The judgments of the systems that are not outliers by people's system scores."""
+        dropped = outliers(self.system_means())
+        return self.select(name for name, drop in zip(self.systems, dropped, strict=True) if not drop)
+
+    def top_systems(self, count: int) -> "Judgments":
+        """The judgments of the `count` systems that people like best; of equal ones the first."""
+        scores = self.system_means()
+        order = np.argsort(-scores, kind="stable")
+        order = order[~np.isnan(scores[order])][:count]
+        return self.select(self.systems[index] for index in order)
+
 
 @dataclass(frozen=True, eq=False)
 class MetricScores:
@@ -149,15 +159,6 @@ class MetricScores:
         aligned = np.full(len(rows), np.nan)
         aligned[rows >= 0] = own[rows[rows >= 0]]
         return aligned
-
-
-def row_means(scores: Matrix) -> Vector:
-    """Means over the known values of each row; NaN for a row that has none."""
-    known = ~np.isnan(scores)
-    count = known.sum(axis=1)
-    total = np.where(known, scores, 0.0).sum(axis=1)
-    means: Vector = np.divide(total, count, out=np.full(len(scores), np.nan), where=count > 0)
-    return means
 
 
 def add_texts(judgments: Judgments, source: Judgments) -> Judgments:

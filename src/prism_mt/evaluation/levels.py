@@ -8,21 +8,17 @@ from functools import cached_property
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Vector, row_means
+from prism_mt.evaluation.judgments import Judgments, MetricScores, Preferences
 from prism_mt.evaluation.protocols import Task
-from prism_mt.stats.bootstrap import bootstrap_preferences, bootstrap_segments, paired_p
-from prism_mt.stats.bootstrap import interval as interval_of
-from prism_mt.stats.correlation import (
-    Correlation,
-    Statistic,
-    pairwise_accuracy,
-    segment_accuracy,
-    soft_pairwise_accuracy,
-)
-from prism_mt.stats.darr import agreement, build_preferences, credit, darr_tau
+from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
+from prism_mt.stats.arrays import Matrix, Statistic, Vector, row_means
+from prism_mt.stats.correlation import Correlation, pairwise_difference_pearson
+from prism_mt.stats.darr import agreement, credit, darr_tau, find_preferences
 from prism_mt.stats.outliers import outliers
 from prism_mt.stats.permutation import Unit, permutation_test
-from prism_mt.stats.ties import acc_t23
+from prism_mt.stats.resampling import bootstrap_preferences, bootstrap_segments, paired_p, percentile_interval
+from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
+from prism_mt.stats.ties import acc_t23, calibrate_ties
 from prism_mt.stats.williams import williams_test
 
 _UNITS: dict[str, Unit] = {"perm-both": "both", "perm-segments": "segments", "perm-systems": "systems"}
@@ -88,7 +84,7 @@ class Bench(ABC):
         if test == "paired-bootstrap":
             return paired_p(self.sample(better), self.sample(worse))
         if test == "intervals":
-            one, other = (interval_of(self.sample(name)) for name in (better, worse))
+            one, other = (percentile_interval(self.sample(name)) for name in (better, worse))
             if np.isnan([one.low, other.low]).any():
                 return float("nan")
             return 1.0 if one.overlaps(other) else 0.0
@@ -123,7 +119,12 @@ class SegmentBench(Bench):
             "tau-b in segments": Correlation("kendall-b", "segments"),
             "accuracy in segments": segment_accuracy,
         }
-        return {title: view(self.human, scores) for title, view in views.items() if view != self.statistic}
+        shown = {title: view(self.human, scores) for title, view in views.items() if view != self.statistic}
+        if self.statistic is acc_t23:
+            # An accuracy that is no higher than that of tying all pairs says nothing for the metric.
+            calibration = calibrate_ties(self.human, scores)
+            shown |= {"epsilon": calibration.epsilon, "all tied": calibration.all_tied}
+        return shown
 
     def size(self) -> str:
         """Systems, segments and judged outputs."""
@@ -162,13 +163,21 @@ class SystemBench(Bench):
         self.human = judgments.system_means()
         self.systems = {metric.metric: metric.align_systems(judgments) for metric in metrics}
         self._segments = {metric.metric: metric.align(judgments) for metric in metrics}
-        self.statistic = _system_statistic(task, resampling)
+        self.statistic = _system_statistic(task, resampling, len(judgments.segments))
 
     def value(self, name: str) -> float:
         """The task's statistic over systems."""
-        if self.task.statistic == "soft-accuracy":
-            return self.statistic(self.judgments.scores, self._segments[name])
-        return self.statistic(self.human[:, None], self.systems[name][:, None])
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        if isinstance(self.statistic, SoftPairwiseAccuracy):
+            # All metrics at once, so that the human p-values are computed once.
+            segments = [self._segments[name] for name in self.names]
+            found = self.statistic.each(self.judgments.scores, segments)
+        else:
+            found = [self.statistic(self.human[:, None], self.systems[name][:, None]) for name in self.names]
+        return dict(zip(self.names, found, strict=True))
 
     def beside(self, name: str) -> Mapping[str, float]:
         """The same without outlier systems, and the share of pairs of systems in the right order."""
@@ -218,12 +227,13 @@ class PreferenceBench(Bench):
         self, judgments: Judgments, metrics: list[MetricScores], task: Task, resampling: Resampling
     ) -> None:
         super().__init__(judgments, task, resampling)
-        preferences = judgments.preferences or build_preferences(judgments.scores)
+        preferences = judgments.preferences or Preferences(*find_preferences(judgments.scores))
         if not len(preferences):
             raise PrismError(f"{judgments.place}: no two outputs differ by 25 points or more")
         self._segment = preferences.segment
         self._agreements = dict(preferences.agreements)
-        self._agreements |= {m.metric: agreement(preferences, m.align(judgments)) for m in metrics}
+        indices = preferences.segment, preferences.better, preferences.worse
+        self._agreements |= {m.metric: agreement(m.align(judgments), *indices) for m in metrics}
         self.names = list(self._agreements)
 
     def value(self, name: str) -> float:
@@ -268,16 +278,18 @@ def _segment_statistic(task: Task) -> Statistic:
             return segment_accuracy
         case "acc-t23":
             return acc_t23
+        case "pdp":
+            return pairwise_difference_pearson
         case "pearson" | "spearman" | "kendall-b" | "kendall-c" as kind:
             return Correlation(kind, task.over)
     raise PrismError(f"{task.statistic} is not a statistic of segments")
 
 
-def _system_statistic(task: Task, resampling: Resampling) -> Statistic:
+def _system_statistic(task: Task, resampling: Resampling, segments: int) -> Statistic:
     """A statistic of row means, so that the same function serves system scores and resampled segments."""
     match task.statistic:
         case "soft-accuracy":
-            return lambda human, metric: soft_pairwise_accuracy(human, metric, resampling.generator())
+            return SoftPairwiseAccuracy(segments, resampling.generator())
         case "accuracy":
             return lambda human, metric: pairwise_accuracy(row_means(human), row_means(metric))
         case "pearson" | "spearman" | "kendall-b" | "kendall-c" as kind:

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import track
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Vector
+from prism_mt.evaluation.judgments import Judgments, MetricScores
 from prism_mt.evaluation.scoring import LOWER_IS_BETTER
 from prism_mt.metrics.base import Metric, Origin, Segment
+from prism_mt.stats.arrays import Matrix, Vector
 from prism_mt.stats.correlation import Correlation
 
 StudyLevel = Literal["segments", "systems"]

@@ -9,14 +9,14 @@ from prism_mt.stats.darr import TieRule
 
 Level = Literal["segments", "systems", "preferences"]
 StatisticName = Literal[
-    "pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23", "soft-accuracy", "darr"
+    "pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23", "pdp", "soft-accuracy", "darr"
 ]
 Test = Literal["williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"]
 _CORRELATIONS = ("pearson", "spearman", "kendall-b", "kendall-c")
 
 _FITTING: dict[Level, tuple[set[str], set[str]]] = {
     "segments": (
-        {"pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23"},
+        {"pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23", "pdp"},
         {"williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"},
     ),
     "systems": (
@@ -32,8 +32,9 @@ class Task:
     """Everything that a table of results depends on besides the data.
 
     `human_score` is the column to take of a table that has it and others, too.
-    `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `over` averages correlations
-    of segments only. `references` names the standard reference by a word of the test set's name and language pair.
+    `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `pdp` is pairwise difference
+    Pearson; `over` averages correlations of segments only. `references` names the standard reference by a word of
+    the test set's name and language pair.
     """
 
     description: str

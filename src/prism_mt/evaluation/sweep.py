@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Vector
+from prism_mt.evaluation.judgments import Judgments, MetricScores
 from prism_mt.evaluation.levels import Resampling, make_bench
 from prism_mt.evaluation.protocols import Task
+from prism_mt.stats.arrays import Matrix, Vector
 
 Judged = tuple[Judgments, Sequence[MetricScores]]
 

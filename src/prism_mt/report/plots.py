@@ -8,11 +8,11 @@ from typing import Any
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.evaluation.bias import Bin
 from prism_mt.evaluation.judge import Evaluation
-from prism_mt.evaluation.judgments import Vector
 from prism_mt.evaluation.machine_references import Study
 from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
 from prism_mt.report.table import titles
+from prism_mt.stats.arrays import Vector
 
 _ENDINGS = (".png", ".pdf", ".svg")
 _COLUMNS = 3

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Preferences, Texts, Vector
+from prism_mt.evaluation.judgments import Judgments, MetricScores, Preferences, Texts
+from prism_mt.stats.arrays import Matrix, Vector
 
 # Means of the same numbers added in another order must stay equal: people's ties matter.
 _DECIMALS = 9
