@@ -13,6 +13,14 @@ Side = Literal["ref", "src"]
 
 
 @dataclass(frozen=True)
+class Languages:
+    """The languages of a test set, as the user names them; empty where they are not known."""
+
+    target: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class Origin:
     """The names of the files that segments come from, for messages."""
 
