@@ -7,8 +7,9 @@ import numpy as np
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.compare import Measured
-from prism_mt.evaluation.judgments import Matrix, MetricScores
 from prism_mt.evaluation.readers.scores import read_scores
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import Matrix
 
 
 def bring_in(
@@ -33,13 +34,14 @@ def _measured(path: Path, scores: MetricScores, systems: Sequence[str], count: i
             f"{where}: no scores of {', '.join(missing)}, only of {', '.join(scores.systems)}; "
             "name systems as the file does, with --cand NAME=FILE"
         )
-    if len(scores.segments) != count:
-        raise PrismError(f"{where}: scores of {len(scores.segments):,} segments, but there are {count:,}")
+    names = scores.segment_ids
+    if len(names) != count:
+        raise PrismError(f"{where}: scores of {len(names):,} segments, but there are {count:,}")
     columns = list(range(count))
-    if all(name.isdecimal() for name in scores.segments):
-        columns.sort(key=lambda column: int(scores.segments[column]))
+    if all(name.isdecimal() for name in names):
+        columns.sort(key=lambda column: int(names[column]))
     rows = [scores.systems.index(name) for name in systems]
-    matrix: Matrix = scores.scores[np.ix_(rows, columns)]
+    matrix: Matrix = scores.segments[np.ix_(rows, columns)]
     if np.isnan(matrix).any():
         row, column = np.argwhere(np.isnan(matrix))[0].tolist()
         raise PrismError(f"{where}: no score of segment {column + 1} of {systems[row]}")
