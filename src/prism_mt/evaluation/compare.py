@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Matrix, Vector
-from prism_mt.stats.bootstrap import Interval
+from prism_mt.stats.arrays import Matrix, Vector
 from prism_mt.stats.correlation import kendall_b, pearson
 from prism_mt.stats.ranks import rank_clusters
-from prism_mt.stats.resampling import Aggregate, Bootstrap, Randomisation, bootstrap_p, chance, interval
+from prism_mt.stats.resampling import (
+    Aggregate,
+    Bootstrap,
+    Interval,
+    Randomization,
+    bootstrap_p,
+    chance,
+    sacrebleu_interval,
+)
 
 Test = Literal["bootstrap", "randomisation"]
 
@@ -107,17 +114,17 @@ def compare(measured: Measured, options: Significance) -> Comparison:
     samples = Bootstrap(count, draws, options.seed).scores(measured.statistics, measured.aggregate)
     p = _p_values(measured, scores, samples, options)
     order = tuple(np.argsort(-measured.merits(scores), kind="stable").tolist())
-    clusters = rank_clusters([str(place) for place in order], lambda a, b: bool(p[int(a), int(b)] < SIGNIFICANT))
+    clusters = rank_clusters(order, lambda a, b: bool(p[a, b] < SIGNIFICANT))
     spreads = [float(np.std(samples[a] - samples[b])) for a, b in _pairs(len(scores))]
     return Comparison(
         measured,
         scores,
         order,
         np.array([sample.mean() for sample in samples]),
-        tuple(map(interval, samples)),
+        tuple(map(sacrebleu_interval, samples)),
         p,
         _wins(measured),
-        tuple(clusters[str(place)] for place in range(len(scores))),
+        tuple(clusters[place] for place in range(len(scores))),
         1.96 * float(np.median(spreads)) if spreads else float("nan"),
     )
 
@@ -154,7 +161,7 @@ def _p_values(measured: Measured, scores: Vector, samples: Sequence[Vector], opt
     if options.test == "bootstrap":
         found = [bootstrap_p(samples[a], samples[b], d) for (a, b), d in zip(pairs, differences, strict=True)]
     else:
-        coins = Randomisation(measured.segments.shape[1], options.count, options.seed)
+        coins = Randomization(measured.segments.shape[1], options.count, options.seed)
         shuffled = coins.differences(measured.statistics, pairs, measured.aggregate)
         found = [chance(one, d) for one, d in zip(shuffled, differences, strict=True)]
     for (a, b), value in zip(pairs, found, strict=True):

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison, Measured
-from prism_mt.evaluation.judgments import Vector
+from prism_mt.stats.arrays import Vector
 
 _WIDTH = 720
 _LABELS = 190
