@@ -1,7 +1,6 @@
 """From texts to hypotheses: order, blanks, languages, errors, the store."""
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory
 from prism_mt.engines.factory import EngineName, EngineOptions
 from prism_mt.generate.base import Found, Request, textless_ids
-from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator, Hypothesis, Route, make_batches
 from prism_mt.generate.options import SearchOptions
 from prism_mt.models.directory import ModelDirectory, write_model
@@ -143,20 +141,3 @@ def test_memory_that_runs_out_makes_smaller_batches(model: ModelDirectory) -> No
     capacity = 0
     with pytest.raises(PrismError, match="not enough memory to search a sentence of"):
         list(made.generate(SENTENCES[:2], made.route("en")))
-
-
-def test_stored_lists_are_made_once(model: ModelDirectory, monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.setenv("PRISM_CACHE", str(tmp_path))
-    made = generator(model, n=2)
-    route = made.route("en", "en")
-    first = StoredLists(made, route).lists({"Hello": "a", "world": "b", "": "c"})
-    assert first[""] == [Hypothesis("", 0.0)] * 2
-    monkeypatch.setattr(made, "_search", lambda requests: pytest.fail("searched again") if requests else {})
-    assert StoredLists(made, route).lists({"world": "b", "Hello": "a"}) == {
-        key: first[key] for key in ("world", "Hello")
-    }
-    other = generator(model, n=2, method="diverse", beam=4, groups=2)
-    assert StoredLists(other, route).path != StoredLists(made, route).path
-    StoredLists(made, route).path.write_text("no database at all, but long enough to be looked at" * 20)
-    with pytest.raises(PrismError, match=r"cannot use the stored paraphrases in .*delete that file"):
-        StoredLists(made, route).lists({"Hello": "a"})

@@ -45,7 +45,7 @@ class ModelInUse:
     def engine(self) -> Engine:
         """The model, ready to score."""
         if self.cached:
-            from prism_mt.engines.cache import CachedEngine
+            from prism_mt.engines.cached import CachedEngine
 
             return CachedEngine(self.directory, self.options)
         return open_engine(self.directory, self.options)
