@@ -40,20 +40,16 @@ class CT2Engine:
             )
         threads = (threads or available_cores()) if self.device == "cpu" else 1
         workers = workers or threads
-        options = {
-            "device": self.device,
-            "device_index": list(device_index),
-            "compute_type": quantization,
-            "inter_threads": workers,
-            "intra_threads": max(1, threads // workers),
-        }
-        try:
-            self.translator: Any = ctranslate2.Translator(
-                str(converted(model, quantization, temperature)), **options
-            )
-        except RuntimeError:  # a damaged file in the cache: build it again, once
-            folder = converted(model, quantization, temperature, rebuild=True)
-            self.translator = ctranslate2.Translator(str(folder), **options)
+        self.translator = _load(
+            model,
+            quantization,
+            temperature,
+            device=self.device,
+            device_index=list(device_index),
+            compute_type=quantization,
+            inter_threads=workers,
+            intra_threads=max(1, threads // workers),
+        )
         self.parallel = 2 * workers * len(device_index)
         self.budget = 2048 if self.device == "cpu" else 32768
 
@@ -73,6 +69,21 @@ class CT2Engine:
                 raise
 
         return wait
+
+
+def _load(model: ModelDirectory, precision: str, temperature: float, **options: Any) -> Any:
+    """Load the converted model; what CTranslate2 cannot read is verified thoroughly before it is blamed."""
+    import ctranslate2
+
+    folder = converted(model, precision, temperature)
+    try:
+        return ctranslate2.Translator(str(folder), **options)
+    except (RuntimeError, ValueError, MemoryError):
+        folder = converted(model, precision, temperature, thorough=True)
+    try:
+        return ctranslate2.Translator(str(folder), **options)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise PrismError(f"CTranslate2 cannot load the model {model.folder}: {error}") from error
 
 
 def resolve_device(device: str) -> str:
