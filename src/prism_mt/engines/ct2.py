@@ -8,6 +8,7 @@ import numpy as np
 from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.budgets import SCORING
 from prism_mt.engines.ct2_model import converted
 from prism_mt.models.directory import ModelDirectory
 
@@ -51,7 +52,7 @@ class CT2Engine:
             intra_threads=max(1, threads // workers),
         )
         self.parallel = 2 * workers * len(device_index)
-        self.budget = 2048 if self.device == "cpu" else 32768
+        self.budget = SCORING["ct2"].on(self.device)
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Queue a batch for the next free thread or GPU."""

@@ -5,10 +5,9 @@ from typing import Literal
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.options import check_choices
-from prism_mt.engines.base import Engine
+from prism_mt.engines.base import Engine, EngineName
 from prism_mt.models.directory import ModelDirectory
 
-EngineName = Literal["ct2", "torch"]
 Quantization = Literal["float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
 
 

@@ -17,12 +17,10 @@ from typing import Any
 from prism_mt import __version__
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.engines.base import Engine, Pair, Pending, TokenScores
+from prism_mt.engines.budgets import CLUSTER_JOB
 from prism_mt.engines.factory import EngineOptions, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
-
-JOB_TOKENS = {"cpu": 8192, "cuda": 131072}
-"""Padded tokens sent to an actor at once, per thread or GPU: a few of the batches that suit the device."""
 
 _KNOCK_SECONDS = 10.0
 
@@ -71,7 +69,7 @@ class ClusterEngine:
         self._ray = connect(address)
         device = options.device if options.device == "cuda" else "cpu"
         threads, self._actors = self._places(device, options.threads)
-        self.budget = threads * JOB_TOKENS[device]
+        self.budget = threads * CLUSTER_JOB.on(device)
         self.parallel = 4 * self._actors  # Ray Data enlarges its pool only where actors have work waiting
         here = replace(options, ray=None, device=device, threads=threads)
         self._feed = self._start_feed()

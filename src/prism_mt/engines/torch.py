@@ -6,6 +6,7 @@ import torch
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.budgets import SCORING
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.network import from_weights
 
@@ -27,7 +28,7 @@ class TorchEngine:
         self.temperature = temperature
         self._pad = model.spec.conventions.pad
         self.network = from_weights(model.spec.architecture, model.weights()).to(self.device)
-        self.budget = 4096 if self.device.type == "cpu" else 32768
+        self.budget = SCORING["torch"].on(self.device.type)
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """The work is done when the result is asked for."""

@@ -7,6 +7,7 @@ sample would depend on all sentences before it.
 from collections.abc import Sequence
 
 from prism_mt.engines.base import OutOfMemory
+from prism_mt.engines.budgets import SEARCH
 from prism_mt.engines.ct2 import CT2Engine
 from prism_mt.generate.base import Found, PendingSearch, Request, textless_ids
 from prism_mt.generate.options import SearchOptions
@@ -27,7 +28,7 @@ class CT2Searcher:
         self._end = str(model.spec.conventions.eos)
         self._suppressed = [[str(index)] for index in textless_ids(model)]
         self.parallel = engine.parallel
-        self.budget = 8192 if engine.device == "cpu" else 131072
+        self.budget = SEARCH["ct2"].on(engine.device)
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
         """Queue a batch, whose requests have one limit, for the next free thread or GPU."""

@@ -2,16 +2,16 @@
 
 import logging
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.base import OutOfMemory
+from prism_mt.engines.budgets import search_window
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.generate.base import Found, PendingSearch, Request, Searcher
+from prism_mt.engines.scheduler import Scheduler
+from prism_mt.generate.base import Found, Request, Searcher, SearchWork
 from prism_mt.generate.options import SearchOptions
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.languages import resolve
@@ -90,11 +90,12 @@ class Generator:
     ) -> Iterator[list[Hypothesis]]:
         """As `generate`, but one part of the texts of a run: `tell_cuts` is for its end."""
         rest = enumerate(texts)
-        while chunk := list(islice(rest, self._window)):
+        while chunk := list(islice(rest, search_window(self.options.width))):
             requests = [self._request(text, route, place, where) for place, text in chunk]
-            found = self._search([request for request in dict.fromkeys(requests) if request])
+            asked = [request for request in requests if request]
+            found = iter(self._scheduler.run(asked) if asked else [])
             for request in requests:
-                yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
+                yield self._hypotheses(next(found)) if request else [Hypothesis("", 0.0)] * self.options.n
 
     def tell_cuts(self) -> None:
         """Say how many hypotheses did not come to their ends since this was last told."""
@@ -108,11 +109,6 @@ class Generator:
         """An error if a text is too long, before the work on those before it."""
         for place, text in enumerate(texts):
             self._request(text, route, place, where)
-
-    @property
-    def _window(self) -> int:
-        """So many texts that they fill some sixteen batches."""
-        return max(16, 16 * 8192 // (32 * self.options.width))
 
     def _request(self, text: str, route: Route, place: int, where: Callable[[int], str]) -> Request | None:
         pieces = self.model.source.encode(text) if text.strip() else []
@@ -132,30 +128,9 @@ class Generator:
         limit = self.options.max_length or -(-(2 * len(source) + 20) // 32) * 32
         return Request(source, prefix, min(limit, longest))
 
-    def _search(self, requests: Sequence[Request]) -> dict[Request, list[Found]]:
-        """Keep the device busy with a few batches until all are done."""
-        if not requests:
-            return {}
-        found: dict[Request, list[Found]] = {}
-        waiting = deque(
-            make_batches(requests, self.searcher.budget // self.options.width, self.searcher.one_limit)
-        )
-        under_way: deque[tuple[list[Request], PendingSearch]] = deque()
-        while waiting or under_way:
-            while waiting and len(under_way) < self.searcher.parallel:
-                batch = waiting.popleft()
-                under_way.append((batch, self.searcher.submit(batch)))
-            batch, result = under_way.popleft()
-            try:
-                found.update(zip(batch, result(), strict=True))
-            except OutOfMemory as error:
-                if len(batch) == 1:
-                    raise PrismError(
-                        f"the device has not enough memory to search a sentence of {len(batch[0].source)} tokens "
-                        f"with {self.options.width} hypotheses: use fewer, or another device"
-                    ) from error
-                waiting.extendleft([batch[len(batch) // 2 :], batch[: len(batch) // 2]])
-        return found
+    @cached_property
+    def _scheduler(self) -> Scheduler[Request, list[Found]]:
+        return Scheduler(SearchWork(self.searcher, self.options.width))
 
     def _hypotheses(self, found: Sequence[Found]) -> list[Hypothesis]:
         self._cut_off += sum(not one.complete for one in found)
@@ -170,17 +145,3 @@ _SEARCHES = {
     "sample": "sampling that does not depend on the batch",
     "penalty": "copy penalty",
 }
-
-
-def make_batches(requests: Sequence[Request], tokens: int, one_limit: bool) -> list[list[Request]]:
-    """Requests of similar length together, the longest first, with at most so many padded source tokens."""
-    batches: list[list[Request]] = []
-    for request in sorted(requests, key=lambda request: (-request.limit, -len(request.source), request)):
-        batch = batches[-1] if batches else []
-        same = bool(batch) and (batch[0].limit == request.limit or not one_limit)
-        longest = max((len(other.source) for other in batch), default=0)
-        if same and max(longest, len(request.source)) * (len(batch) + 1) <= tokens:
-            batch.append(request)
-        else:
-            batches.append([request])
-    return batches

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 
 from prism_mt.engines.base import OutOfMemory
+from prism_mt.engines.budgets import SEARCH
 from prism_mt.engines.torch import TorchEngine
 from prism_mt.generate.base import Found, PendingSearch, Request, textless_ids
 from prism_mt.generate.beam import BeamRules, beam_search
@@ -28,7 +29,7 @@ class TorchSearcher:
         conventions, tags = model.spec.conventions, model.spec.languages.values()
         self._special = {conventions.bos, conventions.eos, conventions.pad, *tags}
         self._rules = _rules(model, options)
-        self.budget = 16384 if engine.device.type == "cpu" else 131072
+        self.budget = SEARCH["torch"].on(engine.device.type)
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
         """The work is done when the result is asked for."""

@@ -11,6 +11,7 @@ import torch
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.encoders.base import batches_by_length, check_length
+from prism_mt.engines.budgets import LANGUAGE_MODEL
 from prism_mt.metrics.base import Segment, SegmentScore, Side, sign
 from prism_mt.metrics.forced_decoding import LongPolicy
 from prism_mt.models.directory import ModelDirectory, is_model_directory
@@ -131,7 +132,7 @@ class FluencyMetric:
         windows = [(place, *window) for place, text in enumerate(texts) for window in self._windows(text)]
         sums, counts = [0.0] * len(texts), [0] * len(texts)
         with torch.inference_mode():
-            for batch in batches_by_length([len(ids) for _, ids, _ in windows], budget=2048):
+            for batch in batches_by_length([len(ids) for _, ids, _ in windows], LANGUAGE_MODEL):
                 longest = len(windows[batch[0]][1])
                 # What comes after the end is not seen by what comes before it: any id will do as padding.
                 rows = torch.tensor([[*windows[w][1], *[0] * (longest - len(windows[w][1]))] for w in batch])

@@ -10,8 +10,8 @@ from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import MODEL, open_both_encoders, open_piece_encoder, open_sentence_encoder
 from prism_mt.engines.base import Engine
+from prism_mt.engines.budgets import CLUSTER_WINDOW, SCORING_WINDOW
 from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.engines.scheduler import CLUSTER_WINDOW, WINDOW
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
 from prism_mt.metrics import learned, paraphrased, sacrebleu
@@ -90,7 +90,7 @@ def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setti
         language = model.language(setting.language)
         from_source = side == "src" and setting.source_language
         source = model.language(setting.source_language or "") if from_source else None
-        batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, WINDOW)
+        batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, SCORING_WINDOW)
         return kind(side, model.directory, model.engine, language, source, setting.prism, *batching)
 
     return make
