@@ -26,10 +26,6 @@ ENCODING = 4096
 LASER_ENCODING = 12_000
 LANGUAGE_MODEL = 2048
 
-SCORING_WINDOW = 4096
-"""Pairs that are sorted by length together."""
-CLUSTER_WINDOW = 16 * SCORING_WINDOW
-"""So many that hundreds of actors seldom wait for the last batch of a window."""
 
 
 def search_window(width: int) -> int:

@@ -1,33 +1,42 @@
 """Token scores that are cached: what was scored once is looked up, and a killed run goes on where it stopped."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from prism_mt._core.cache import Keys, Store
 from prism_mt.engines.base import Engine, Pair, Pending, TokenScores
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.config import EngineConfig
 from prism_mt.models.directory import ModelDirectory
 
 
 class CachedEngine:
-    """An engine that remembers its scores. The model is loaded when there is something new to score."""
+    """An engine of a resolved configuration that remembers its scores.
 
-    def __init__(self, model: ModelDirectory, options: EngineOptions, store: Store | None = None) -> None:
-        self.name: str = options.engine
-        self.dtype: str = options.quantization
-        self.temperature = options.temperature
-        self._model = model
-        self._options = options
+    The model is loaded when there is something new to score.
+    """
+
+    def __init__(
+        self,
+        model: ModelDirectory,
+        config: EngineConfig,
+        temperature: float,
+        load: Callable[[], Engine],
+        store: Store | None = None,
+    ) -> None:
+        self.name: str = config.engine
+        self.dtype: str = config.precision
+        self.temperature = temperature
+        self._load = load
         self._store = store or Store("scores")
-        self._keys = Keys(*self._scope())
+        self._keys = Keys(*_scope(model, config, temperature))
 
     @cached_property
     def engine(self) -> Engine:
         """The engine behind the cache."""
-        return open_engine(self._model, self._options)
+        return self._load()
 
     @property
     def parallel(self) -> int:
@@ -69,23 +78,22 @@ class CachedEngine:
 
         return wait
 
-    def _scope(self) -> tuple[str, ...]:
-        """Everything but the pair that a score depends on. In float32 a device changes it by rounding only."""
-        from prism_mt.engines.ct2_model import REVISION
-
-        options = self._options
-        device = "" if options.quantization == "float32" else _device_kind(options)
-        temperature = float(options.temperature).hex()
-        return self._model.digest, options.engine, options.quantization, temperature, device, str(REVISION)
-
     def _key(self, pair: Pair) -> bytes:
         return self._keys.key(array("i", pair.source).tobytes(), array("i", pair.target).tobytes())
 
 
-def _device_kind(options: EngineOptions) -> str:
-    """Quantised products differ between kinds of devices by more than rounding."""
+def _scope(model: ModelDirectory, config: EngineConfig, temperature: float) -> tuple[str, ...]:
+    """Everything but the pair that a score depends on. In float32 a device changes it by rounding only."""
+    from prism_mt.engines.ct2_model import REVISION
+
+    device = "" if config.precision == "float32" else _device_kind(config)
+    return model.digest, config.engine, config.precision, float(temperature).hex(), device, str(REVISION)
+
+
+def _device_kind(config: EngineConfig) -> str:
+    """Quantized products differ between kinds of devices by more than rounding."""
     from prism_mt.engines.ct2 import resolve_device
 
-    if options.ray:
-        return "cuda" if options.device == "cuda" else "cpu"
-    return resolve_device(options.device.partition(":")[0])
+    if config.ray:
+        return "cuda" if config.device == "cuda" else "cpu"
+    return resolve_device(config.device.partition(":")[0])

@@ -1,6 +1,7 @@
-"""The default engine: CTranslate2, on CPU threads or GPUs, in float32 or quantised."""
+"""The default engine: CTranslate2, on CPU threads or GPUs, in float32 or quantized."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,32 +23,26 @@ class CT2Engine:
     def __init__(
         self,
         model: ModelDirectory,
-        quantization: str = "float32",
+        precision: str = "float32",
         device: str = "auto",
         device_index: Sequence[int] = (0,),
         threads: int | None = None,
         temperature: float = 1.0,
         workers: int | None = None,
     ) -> None:
-        import ctranslate2
-
-        self.dtype = quantization
+        self.dtype = precision
         self.temperature = temperature
         self.device = resolve_device(device)
-        supported = ctranslate2.get_supported_compute_types(self.device)
-        if quantization not in supported:
-            raise PrismError(
-                f"this {self.device} device cannot compute in {quantization}; it has {', '.join(sorted(supported))}"
-            )
+        check_precision(precision, self.device)
         threads = (threads or available_cores()) if self.device == "cpu" else 1
         workers = workers or threads
         self.translator = _load(
             model,
-            quantization,
+            precision,
             temperature,
             device=self.device,
             device_index=list(device_index),
-            compute_type=quantization,
+            compute_type=precision,
             inter_threads=workers,
             intra_threads=max(1, threads // workers),
         )
@@ -62,14 +57,21 @@ class CT2Engine:
         futures = self.translator.score_batch(sources, targets, max_input_length=0, asynchronous=True)
 
         def wait() -> list[TokenScores]:
-            try:
+            with memory_errors():
                 return [np.asarray(future.result().log_probs, dtype=np.float32) for future in futures]
-            except (RuntimeError, MemoryError) as error:
-                if isinstance(error, MemoryError) or "memory" in str(error).lower():
-                    raise OutOfMemory(str(error)) from error
-                raise
 
         return wait
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn every way in which CTranslate2 says that memory ran out into OutOfMemory."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, MemoryError) or "memory" in str(error).lower():
+            raise OutOfMemory(str(error)) from error
+        raise
 
 
 def _load(model: ModelDirectory, precision: str, temperature: float, **options: Any) -> Any:
@@ -88,14 +90,23 @@ def _load(model: ModelDirectory, precision: str, temperature: float, **options: 
 
 
 def resolve_device(device: str) -> str:
-    """`cuda` where CTranslate2 sees a GPU, else `cpu`."""
+    """Return `cuda` where CTranslate2 sees a GPU, else `cpu`; fail where the device that is asked for is missing."""
     import ctranslate2
 
     gpus = ctranslate2.get_cuda_device_count()
     if device == "auto":
         return "cuda" if gpus else "cpu"
     if device == "cuda" and not gpus:
-        raise PrismError("no CUDA device is visible to CTranslate2: use --device cpu")
+        raise PrismError("no CUDA device is visible to CTranslate2: leave out `device=`, or choose cpu")
     if device not in ("cpu", "cuda"):
-        raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}: use --engine torch")
+        raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}")
     return device
+
+
+def check_precision(precision: str, device: str) -> None:
+    """Fail where a kind of device cannot compute in a number format."""
+    import ctranslate2
+
+    supported = ctranslate2.get_supported_compute_types(device)
+    if precision not in supported:
+        raise PrismError(f"this {device} device cannot compute in {precision}; it has {', '.join(sorted(supported))}")

@@ -11,10 +11,14 @@ from typing import Any, Generic, TypeVar
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, Remembering, TokenScores
-from prism_mt.engines.budgets import SCORING_WINDOW
 
 Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
+
+WINDOW = 4096
+"""Pairs that are sorted by length together."""
+CLUSTER_WINDOW = 16 * WINDOW
+"""So many that hundreds of actors seldom wait for the last batch of a window."""
 
 
 class Work(ABC, Generic[Item, Result]):
@@ -181,7 +185,7 @@ class ScoringWork(Work[Pair, TokenScores]):
 
 
 def score_pairs(
-    engine: Engine, pairs: Iterable[Pair], budget: int | None = None, window: int = SCORING_WINDOW
+    engine: Engine, pairs: Iterable[Pair], budget: int | None = None, window: int = WINDOW
 ) -> Iterator[TokenScores]:
     """Give the token log-probabilities of every pair, in the order of the input."""
     return Scheduler(ScoringWork(engine, budget)).stream(pairs, window)

@@ -35,6 +35,15 @@ PendingSearch = Callable[[], list[list[Found]]]
 """A batch under way; calling it waits for the hypotheses of every sentence."""
 
 
+class Symbols(NamedTuple):
+    """Ids that a search treats specially."""
+
+    end: int
+    """The end of sentence."""
+    forbidden: Sequence[int]
+    """Never generated; the others share their probability."""
+
+
 class Searcher(Protocol):
     """A model with a search whose options are fixed."""
 
@@ -90,6 +99,11 @@ class SearchWork(Work[Request, list[Found]]):
             f"the device has not enough memory to search a sentence of {len(item.source)} tokens with "
             f"{self._width} hypotheses: use fewer, or another device"
         )
+
+
+def symbols(model: ModelDirectory) -> Symbols:
+    """Return the special ids of a model."""
+    return Symbols(model.spec.conventions.eos, textless_ids(model))
 
 
 def textless_ids(model: ModelDirectory) -> list[int]:

@@ -10,8 +10,7 @@ from typing import Literal
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import check_choices
 from prism_mt.engines.base import Engine, Pair, TokenScores
-from prism_mt.engines.budgets import SCORING_WINDOW
-from prism_mt.engines.scheduler import score_pairs
+from prism_mt.engines.scheduler import WINDOW, score_pairs
 from prism_mt.metrics.base import Segment, SegmentScore, Side, TokenTrace, sign
 from prism_mt.metrics.forced_decoding import LongPolicy, PairEncoder, Text
 from prism_mt.models.directory import ModelDirectory
@@ -68,7 +67,7 @@ class PrismMetric:
         source_language: str | None = None,
         options: PrismOptions | None = None,
         budget: int | None = None,
-        window: int = SCORING_WINDOW,
+        window: int = WINDOW,
     ) -> None:
         self.name = self.NAME.format(side=side)
         self.needs = frozenset({side})
