@@ -1,4 +1,5 @@
 import json
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from made import SENTENCES, make_model
 from tiny_bert import make_bert
 
+from prism_mt._core.cache import Store
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.base import PieceVectors, batches_by_length
 from prism_mt.encoders.cached import StoredEncoder
@@ -192,7 +194,21 @@ def test_a_cache_that_cannot_be_used_is_told_once(
     assert encoder.seen == ["a b", "c", "c"]
     assert (first[1] == again[0]).all()
     assert first[0][0, 0, 0] == np.float32(np.float16(1 / 3))
-    assert caplog.text.count("cannot keep vectors") == 1
+    assert caplog.text.count("cannot use the cache of encodings") == 1
+
+
+def test_a_damaged_vector_is_computed_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    encoder, path = CountingEncoder(), tmp_path / "encodings.sqlite"
+    [wanted] = StoredEncoder(encoder, "all", Store("encodings", path)).encode(["a b"])
+    with sqlite3.connect(path) as database:
+        [(value,)] = database.execute("SELECT value FROM entries").fetchall()
+        for damaged in (bytes([*value[:-1], value[-1] ^ 1]), value[:-3], b""):
+            database.execute("UPDATE entries SET value = ?", (damaged,))
+            database.commit()
+            [found] = StoredEncoder(encoder, "all", Store("encodings", path)).encode(["a b"])
+            assert (found == wanted).all()
+    assert encoder.seen == ["a b"] * 4
+    assert caplog.text == ""
 
 
 def test_the_last_layer_is_kept_by_itself() -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mt._core.errors import PrismError
+from prism_mt.engines.budgets import ENCODING
 
 PieceVectors = npt.NDArray[np.float32]
 """Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""
-
-_BUDGET = 4096
 
 
 class PieceEncoder(Protocol):
@@ -31,7 +30,7 @@ class PieceEncoder(Protocol):
         ...
 
 
-def batches_by_length(lengths: Sequence[int], budget: int = _BUDGET) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:
     """Places of texts of similar length, longest first, whose padded length together stays within the budget."""
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     start = 0
