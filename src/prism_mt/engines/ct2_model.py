@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,19 @@ def converted(model: ModelDirectory, quantization: str, temperature: float, rebu
     name = f"{model.digest[:24]}-{quantization}-r{REVISION}"
     if temperature != 1.0:
         name += f"-t{temperature:g}"
+
+    def build() -> Any:
+        return _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+
+    return stored(name, build, quantization, rebuild)
+
+
+def stored(name: str, build: Callable[[], Any], quantization: str, rebuild: bool = False) -> Path:
+    """Folder of a CTranslate2 model in the cache; `build` gives its specification, whose arrays are changed here."""
     folder = cache_folder() / "ct2" / name
     if folder.is_dir() and not rebuild:
         return folder
-    spec = _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+    spec = build()
     spec.validate()
     # CTranslate2 makes bfloat16 of float32 when it loads; made here, it would need torch.
     spec.optimize(quantization=None if quantization in ("float32", "bfloat16") else quantization)
@@ -78,14 +87,8 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     """The specification object with all weights in place."""
     with _without_torch():
         from ctranslate2.specs import transformer_spec
-        from ctranslate2.specs.common_spec import Activation
 
-    a = architecture
-    options = {
-        "no_final_norm": not a.final_norm,
-        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}[a.activation],
-        "layernorm_embedding": a.embedding_norm,
-    }
+    a, options = architecture, _layer_options(architecture)
     encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **options)
     decoder = transformer_spec.TransformerDecoderSpec(a.decoder_layers, a.decoder_heads, **options)
     _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
@@ -104,6 +107,33 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     spec.config.decoder_start_token = None
     spec.config.layer_norm_epsilon = a.norm_epsilon
     return spec
+
+
+def build_encoder(architecture: Architecture, weights: Weights) -> Any:
+    """The specification of an encoder without a decoder, of whose architecture only the source side counts."""
+    with _without_torch():
+        from ctranslate2.specs import transformer_spec
+
+    a = architecture
+    encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **_layer_options(a))
+    _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
+    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
+    spec.register_vocabulary([str(index) for index in range(a.source_vocabulary)])
+    spec.config.unk_token = "0"  # ids are given, so that no token is unknown
+    spec.config.layer_norm_epsilon = a.norm_epsilon
+    return spec
+
+
+def _layer_options(architecture: Architecture) -> dict[str, Any]:
+    """What the constructors of both sides need to know."""
+    from ctranslate2.specs.common_spec import Activation
+
+    activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
+    return {
+        "no_final_norm": not architecture.final_norm,
+        "activation": activations[architecture.activation],
+        "layernorm_embedding": architecture.embedding_norm,
+    }
 
 
 @contextmanager
