@@ -118,3 +118,11 @@ def check_length(text: str, pieces: int, limit: int, name: str) -> None:
         raise PrismError(
             f"a text of {pieces:,} pieces is longer than the {limit:,} that the encoder {name} takes: {text!r:.80}"
         )
+
+
+def check_layer(layer: int, layers: int, name: str) -> int:
+    """The number of a layer, which may be counted from the end; networks are cut off after layer 1 at the earliest."""
+    found = layers + 1 + layer if layer < 0 else layer
+    if not 1 <= found <= layers:
+        raise PrismError(f"the encoder {name} has no layer {layer}: choose 1 to {layers}, or -1 for the last")
+    return found

@@ -28,7 +28,8 @@ class StoredEncoder:
         self._kept = kept
         self.name, self.digest, self.width = encoder.name, encoder.digest, encoder.width
         self.layers = encoder.layers if kept == "all" else 1
-        name = f"{encoder.digest[:24]}-{encoder.name}-{kept}.sqlite".replace("/", "_")
+        self.layer = encoder.layer
+        name = f"{encoder.digest[:24]}-{encoder.name}-{encoder.layer}-{kept}.sqlite".replace("/", "_")
         self.path = cache_folder() / "encodings" / name
         self._usable = True
 

@@ -35,7 +35,7 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 
 
 class MatchMetric(AveragedMetric):
-    """One of the three values, from the encoder's top layer, without special tokens and without idf."""
+    """One of the three values, from one layer of the encoder, without special tokens and without idf."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class MatchMetric(AveragedMetric):
         """Which value of which encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if "ref" in self.needs else None
-        return sign(self.name, value=self._value, encoder=encoder, layer="last", idf="no", refs=refs)
+        return sign(self.name, value=self._value, encoder=encoder, layer=self._encoder.layer, idf="no", refs=refs)
 
 
 def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:

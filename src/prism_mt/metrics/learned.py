@@ -17,7 +17,7 @@ from prism_mt._core.files import write_atomically
 from prism_mt._core.options import from_table
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import ALL_LAYERS, must_be_fetched, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.averaged import AveragedMetric, Reduction
 from prism_mt.metrics.base import Side, sign
 from prism_mt.models.directory import ModelDirectory
@@ -214,24 +214,24 @@ class Use:
     model: Callable[[], ModelDirectory]
     references: Reduction = "mean"
     offline: bool = False
+    encoder: str | None = None
+    """The encoder that the user named; a metric's folder alone makes nobody fetch one."""
 
 
 def open_metric(folder: Path, use: Use) -> RegressionMetric:
-    """The metric in a directory; its encoder must be the one it was trained with."""
+    """The metric in a directory; its encoder must be the one it was trained with, and is not loaded otherwise."""
     spec = read_spec(folder)
     network = read_network(folder, spec)
-    of_sources: PieceEncoder | None = None
     language = use.language or spec.language
-    if use.side == "src":
-        encoder, of_sources = open_both_encoders(
-            spec.encoder, language, use.source_language, use.model, use.offline
-        )
-        of_sources = StoredEncoder(of_sources, "all")
-    else:
-        encoder = open_piece_encoder(spec.encoder, language, use.model, use.offline)
-    if encoder.digest != spec.encoder_digest:
+    if use.encoder != spec.encoder and must_be_fetched(spec.encoder, language):
         raise PrismError(
-            f"the metric {folder} was trained with another encoder {spec.encoder} "
-            f"(digest {spec.encoder_digest[:12]}, here {encoder.digest[:12]}): train it again"
+            f"the metric {folder} needs the encoder {spec.encoder}, which is not on this machine: "
+            f"to fetch it, name it with --encoder {spec.encoder}"
         )
+    options = (use.model, use.offline or use.encoder != spec.encoder, ALL_LAYERS, spec.encoder_digest)
+    if use.side == "src":
+        encoder, sources = open_both_encoders(spec.encoder, language, use.source_language, *options)
+        of_sources = StoredEncoder(sources, "all")
+    else:
+        encoder, of_sources = open_piece_encoder(spec.encoder, language, *options), None
     return RegressionMetric(spec, network, StoredEncoder(encoder, "all"), use.references, of_sources)

@@ -130,7 +130,9 @@ def _match(name: str, value: Value, side: Side = "ref") -> Callable[[Setting], M
 def _sentence(name: str, side: Side) -> Callable[[Setting], Metric]:
     def make(setting: Setting) -> Metric:
         encoder = setting.encoder or "use"
-        opened = open_sentence_encoder(encoder, setting.model.offline)
+        opened = open_sentence_encoder(
+            encoder, setting.model.offline, setting.language, lambda: setting.model.directory
+        )
         codes = setting.language, setting.source_language or ""
         return SentenceMetric(name, side, opened, encoder, *codes, setting.prism.references)
 
@@ -253,6 +255,7 @@ def _trained(folder: Path, side: Side, setting: Setting) -> learned.RegressionMe
         lambda: setting.model.directory,
         setting.prism.references,
         setting.model.offline,
+        setting.encoder,
     )
     return learned.open_metric(folder, use)
 
