@@ -24,8 +24,10 @@ class StoredEncoder:
         self._kept = kept
         self.name, self.digest, self.width = encoder.name, encoder.digest, encoder.width
         self.layers = encoder.layers if kept == "all" else 1
+        self.layer = encoder.layer
         self._store = store or Store("encodings")
-        self._keys = Keys("float16", encoder.digest, encoder.name, kept, f"{self.layers} {self.width}")
+        shape = f"{self.layers} {self.width}"
+        self._keys = Keys("float16", encoder.digest, encoder.name, f"{encoder.layer} {kept}", shape)
 
     def encode(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> list[PieceVectors]:
         """Return the vectors of every text; `advance` is called once for each different one."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,23 @@ def converted(model: ModelDirectory, precision: str, temperature: float, thoroug
     name = f"{model.digest[:24]}-{precision}-r{REVISION}"
     if temperature != 1.0:
         name += f"-t{temperature!r}"
+
+    def build() -> Any:
+        return _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+
+    return stored(name, build, precision, thorough)
+
+
+def stored(name: str, build: Callable[[], Any], precision: str, thorough: bool = False) -> Path:
+    """Return the folder of a CTranslate2 model in the cache, verified, and built when it is missing or damaged.
+
+    `build` gives its specification, whose arrays are changed here.
+    """
     folder = cache_folder() / "ct2" / name
     damaged = folder.exists() and _is_damaged(folder, thorough)
     if folder.exists() and not damaged:
         return folder
-    spec = _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+    spec = build()
     spec.validate()
     # CTranslate2 makes bfloat16 of float32 when it loads; made here, it would need torch.
     spec.optimize(quantization=None if precision in ("float32", "bfloat16") else precision)
@@ -105,14 +117,8 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     """The specification object with all weights in place."""
     with _without_torch():
         from ctranslate2.specs import transformer_spec
-        from ctranslate2.specs.common_spec import Activation
 
-    a = architecture
-    options = {
-        "no_final_norm": not a.final_norm,
-        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}[a.activation],
-        "layernorm_embedding": a.embedding_norm,
-    }
+    a, options = architecture, _layer_options(architecture)
     encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **options)
     decoder = transformer_spec.TransformerDecoderSpec(a.decoder_layers, a.decoder_heads, **options)
     _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
@@ -131,6 +137,33 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     spec.config.decoder_start_token = None
     spec.config.layer_norm_epsilon = a.norm_epsilon
     return spec
+
+
+def build_encoder(architecture: Architecture, weights: Weights) -> Any:
+    """The specification of an encoder without a decoder, of whose architecture only the source side counts."""
+    with _without_torch():
+        from ctranslate2.specs import transformer_spec
+
+    a = architecture
+    encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **_layer_options(a))
+    _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
+    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
+    spec.register_vocabulary([str(index) for index in range(a.source_vocabulary)])
+    spec.config.unk_token = "0"  # ids are given, so that no token is unknown
+    spec.config.layer_norm_epsilon = a.norm_epsilon
+    return spec
+
+
+def _layer_options(architecture: Architecture) -> dict[str, Any]:
+    """What the constructors of both sides need to know."""
+    from ctranslate2.specs.common_spec import Activation
+
+    activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
+    return {
+        "no_final_norm": not architecture.final_norm,
+        "activation": activations[architecture.activation],
+        "layernorm_embedding": architecture.embedding_norm,
+    }
 
 
 @contextmanager

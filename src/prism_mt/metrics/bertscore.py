@@ -46,7 +46,7 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 
 @dataclass(frozen=True, kw_only=True)
 class MatchMetric(UsesModel, ReducesReferences):
-    """One of the three values, without special tokens and without idf."""
+    """One of the three values, from one layer of the encoder, without special tokens and without idf."""
 
     value: ClassVar[Value]
     side: ClassVar[Side] = "ref"
@@ -142,8 +142,9 @@ class MatchScorer(PairwiseScorer):
         """Which value of which encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if self.side == "ref" else None
+        layer = self._encoder.layer
         return sign(
-            self._metric.name, value=self._metric.value, encoder=encoder, layer="last", idf="no", refs=refs
+            self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf="no", refs=refs
         )
 
 

@@ -19,8 +19,9 @@ from prism_mt._core.files import write_atomically
 from prism_mt._core.options import from_table, option
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import ALL_LAYERS, must_be_fetched, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.base import Languages, Metric, ReducesReferences, Side, UsesModel, sign
+from prism_mt.metrics.bertscore import ENCODER_HELP
 from prism_mt.metrics.pairwise import PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
@@ -122,6 +123,7 @@ class Learned(UsesModel, ReducesReferences):
     against: Literal["ref", "src"] | None = option(
         "learned: compare outputs with references or sources (default: as in training)", None
     )
+    encoder: str | None = option(ENCODER_HELP, None, metavar="NAME")
 
     @cached_property
     def spec(self) -> MetricSpec:
@@ -152,20 +154,21 @@ class Learned(UsesModel, ReducesReferences):
         """Load the network and its encoder, which must be the one it was trained with."""
         spec = self.spec
         network = read_network(self.folder, spec)
-        of_sources: PieceEncoder | None = None
-        language, offline = languages.target or spec.language, runtime.config.offline
-        if self.side == "src":
-            encoder, of_sources = open_both_encoders(
-                spec.encoder, language, languages.source, lambda: runtime.model(self.model), offline
-            )
-            of_sources = StoredEncoder(of_sources, "all")
-        else:
-            encoder = open_piece_encoder(spec.encoder, language, lambda: runtime.model(self.model), offline)
-        if encoder.digest != spec.encoder_digest:
+        language = languages.target or spec.language
+        named = self.encoder == spec.encoder
+        if not named and must_be_fetched(spec.encoder, language):
             raise PrismError(
-                f"the metric {self.folder} was trained with another encoder {spec.encoder} "
-                f"(digest {spec.encoder_digest[:12]}, here {encoder.digest[:12]}): train it again"
+                f"the metric {self.folder} needs the encoder {spec.encoder}, which is not on this machine: "
+                f"to fetch it, name it with `encoder=` {spec.encoder}"
             )
+        model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
+        options = (model, offline, ALL_LAYERS, spec.encoder_digest)
+        of_sources: PieceEncoder | None = None
+        if self.side == "src":
+            encoder, sources = open_both_encoders(spec.encoder, language, languages.source, *options)
+            of_sources = StoredEncoder(sources, "all")
+        else:
+            encoder = open_piece_encoder(spec.encoder, language, *options)
         return LearnedScorer(self, network, StoredEncoder(encoder, "all"), of_sources)
 
 

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.options import option
-from prism_mt.encoders.base import batches_by_length, check_length
+from prism_mt.encoders.base import batches_by_length, check_length, reading
+from prism_mt.encoders.pretrained import load_pretrained
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore, sign
 from prism_mt.metrics.forced_decoding import OverlongPolicy
 from prism_mt.metrics.registry import register
@@ -71,30 +72,31 @@ class TrainedModel:
 
 
 class HuggingFaceModel:
-    """A causal language model from a folder."""
+    """A causal language model from a folder, which runs no code and has all its weights."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import transformers
-        except ImportError:
-            raise MissingExtra("a Hugging Face language model", "hf") from None
-        library: Any = transformers
-        library.utils.logging.disable_progress_bar()
-        try:
-            self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-            self._model = library.AutoModelForCausalLM.from_pretrained(str(folder), local_files_only=True).eval()
-        except (OSError, KeyError, ValueError) as error:
-            raise PrismError(f"{folder} is not a usable language model: {str(error).splitlines()[0]}") from error
-        self._end = self._tokenizer.eos_token_id
-        if self._end is None:
-            raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
-        start = self._tokenizer.bos_token_id
-        self._start = self._end if start is None else start
+        with reading(folder, "a usable language model"):
+            self._tokenizer, self._model = load_pretrained(
+                folder, "AutoModelForCausalLM", "a Hugging Face language model"
+            )
+            self._end = self._tokenizer.eos_token_id
+            if self._end is None:
+                raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
+            start = self._tokenizer.bos_token_id
+            self._start = self._end if start is None else start
+            self.limit = int(self._model.config.max_position_embeddings)
+            # What does not fit together shows here and not in the middle of a file.
+            rows = self._model.get_input_embeddings().num_embeddings
+            if max(len(self._tokenizer), self._start + 1, self._end + 1) > rows:
+                raise PrismError(f"{folder}: the tokenizer has {len(self._tokenizer):,} ids, the model {rows:,}")
+            import torch
+
+            with torch.inference_mode():
+                self.logits(torch.tensor([self.tokens("a test")[0][: self.limit]]))
         digest = hashlib.sha256()
         for name, tensor in sorted(self._model.state_dict().items()):
             digest.update(name.encode() + tensor.float().numpy().tobytes())
         self.name = f"{folder.name}@{digest.hexdigest()[:12]}"
-        self.limit = self._model.config.max_position_embeddings
 
     def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
         """Start, pieces, end; all but the start count."""

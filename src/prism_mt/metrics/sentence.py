@@ -8,7 +8,7 @@ from prism_mt._core.options import option
 from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.languages import check_languages, check_source
 from prism_mt.encoders.sentence import SentenceEncoder
-from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, sign
+from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
 from prism_mt.metrics.bertscore import ENCODER_HELP
 from prism_mt.metrics.pairwise import PairwiseScorer
 from prism_mt.metrics.registry import register
@@ -16,7 +16,7 @@ from prism_mt.metrics.runtime import Runtime
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceMetric(ReducesReferences):
+class SentenceMetric(UsesModel, ReducesReferences):
     """How close the output is to its reference, or to its source, which needs an encoder of both languages."""
 
     side: ClassVar[Side] = "ref"
@@ -29,9 +29,16 @@ class SentenceMetric(ReducesReferences):
         label = super().label
         return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
 
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation model only where its encoder is used."""
+        return super().models if self.encoder == "model" else frozenset()
+
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder and check that it knows the languages."""
-        encoder = open_sentence_encoder(self.encoder, runtime.config.offline)
+        encoder = open_sentence_encoder(
+            self.encoder, runtime.config.offline, languages.target, lambda: runtime.model(self.model)
+        )
         check_languages(self.encoder, encoder.languages, (languages.target,))
         if self.side == "src":
             check_source(self.encoder, encoder.languages, languages.source)

@@ -20,7 +20,7 @@ from prism_mt._core.files import write_atomically
 from prism_mt._core.options import load_toml
 from prism_mt._core.progress import counter
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import ALL_LAYERS, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.learned import MetricSpec, read_network, read_spec, write_metric
 from prism_mt.metrics.learned_network import RegressionNetwork, pad
 from prism_mt.models.directory import ModelDirectory
@@ -177,10 +177,11 @@ class MetricTrainer:
             return open_model(config.model, offline)
 
         if config.side == "ref":
-            encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline), "all")
+            found = open_piece_encoder(config.encoder, config.language, model, offline, ALL_LAYERS)
+            encoder = StoredEncoder(found, "all")
             return encoder, encoder
         codes = config.language, config.source_language
-        one, other = open_both_encoders(config.encoder, *codes, model, offline)
+        one, other = open_both_encoders(config.encoder, *codes, model, offline, ALL_LAYERS)
         return StoredEncoder(one, "all"), StoredEncoder(other, "all")
 
     def run(self) -> Progress:
