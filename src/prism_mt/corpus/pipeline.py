@@ -12,6 +12,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import load_toml
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
+from prism_mt.corpus.data_directory import language_tags
 from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
 from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
@@ -23,7 +24,6 @@ from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
 from prism_mt.text.languages import language
 from prism_mt.text.subwords import Vocabulary
-from prism_mt.training.shards import language_tags
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prism_mt._core.options import option
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
 from prism_mt.metrics.pairwise import PairwiseScorer
 from prism_mt.metrics.registry import register
@@ -52,6 +52,9 @@ class MatchMetric(UsesModel, ReducesReferences):
     side: ClassVar[Side] = "ref"
 
     encoder: str = option(ENCODER_HELP, "model", metavar="NAME")
+    layer: int | None = option(
+        "layer of the encoder: 1 is the first, -1 the last (default: as published for the encoder)", None, metavar="L"
+    )
 
     @property
     def label(self) -> str:
@@ -66,13 +69,10 @@ class MatchMetric(UsesModel, ReducesReferences):
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder, for sources too where outputs are compared with them."""
-        name, offline = self.encoder, runtime.config.offline
+        options = ((lambda: runtime.model(self.model)), runtime.config.offline, EncoderConfig(layer=self.layer))
         if self.side == "ref":
-            encoder = open_piece_encoder(name, languages.target, lambda: runtime.model(self.model), offline)
-            return MatchScorer(self, StoredEncoder(encoder))
-        encoder, of_sources = open_both_encoders(
-            name, languages.target, languages.source, lambda: runtime.model(self.model), offline
-        )
+            return MatchScorer(self, StoredEncoder(open_piece_encoder(self.encoder, languages.target, *options)))
+        encoder, of_sources = open_both_encoders(self.encoder, languages.target, languages.source, *options)
         return MatchScorer(self, StoredEncoder(encoder), StoredEncoder(of_sources))
 
 
