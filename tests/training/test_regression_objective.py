@@ -174,7 +174,7 @@ def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest
     assert "from a run with another hidden" in capsys.readouterr().err
     config = run / "bert" / "config.json"
     config.write_text(config.read_text("utf-8") + "\n", "utf-8")
-    with pytest.raises(PrismError, match="trained with another encoder"):
+    with pytest.raises(PrismError, match="is not the one that the metric was trained with"):
         scores_of(run)
     assert main(["metric", "train", str(configure(run, limits__epochs=2))]) == 2
     assert "from a run with another encoder" in capsys.readouterr().err

@@ -5,15 +5,20 @@ from pathlib import Path
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.readers.collect import Collectors
-from prism_mt.evaluation.readers.fields import number, numbered_lines, stem
+from prism_mt.evaluation.readers.fields import Request, file_title, number, numbered_lines
 
 
-def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
+def recognize(path: Path, header: str) -> bool:
+    """Whether the header has no tabs and a column LP."""
+    return "\t" not in header and "lp" in header.lower().split()
+
+
+def read(path: Path, request: Request) -> list[Judgments]:
     """Columns by the header's names: LP, DATA, SYSTEM, SID, HUMAN (or the score asked for), BETTER, WORSE."""
-    collectors = Collectors()
+    collectors = Collectors(file_title(path))
     lines = numbered_lines(path)
     header = next(lines)[1].upper().split()
-    human = (score or "HUMAN").upper()
+    human = (request.choose(header) or "HUMAN").upper()
     for where, line in lines:
         values = line.split()
         # The header of WMT18's RR-seglevel.csv lacks the second name, DATA.
@@ -21,16 +26,16 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
         if len(values) != len(names):
             raise PrismError(f"{where}: {len(values)} columns under a header of {len(header)}")
         row = dict(zip(names, values, strict=True))
-        collector = collectors.of(row.get("DATA", stem(path).split(".")[0]), row["LP"])
+        collector = collectors.of(row.get("DATA"), row["LP"])
         if "BETTER" in row and "WORSE" in row and "SID" in row:
             collector.preference(row["SID"], row["BETTER"], row["WORSE"])
         elif human in row and "SYSTEM" in row:
             if "SID" in row:
-                collector.score(row["SYSTEM"], row["SID"], number(row[human], where))
+                collector.rating(row["SYSTEM"], row["SID"], number(row[human], where))
             else:
                 collector.system_score(row["SYSTEM"], number(row[human], where))
         else:
             raise PrismError(
                 f"{path}, line 1: needs SYSTEM and {human}, or SID, BETTER and WORSE: {' '.join(header)}"
             )
-    return [collector.judgments() for collector in collectors]
+    return collectors.judgments()

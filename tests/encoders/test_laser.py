@@ -1,6 +1,5 @@
-"""Encoders of sentences: LASER2 and the folders of sentence-transformers."""
+"""LASER2 beside a forward pass in NumPy."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from prism_mt._core.errors import PrismError
-from prism_mt.encoders.sentence import load_encoder
-
-
-def test_an_encoder_without_its_folder_is_an_error() -> None:
-    with pytest.raises(PrismError, match="laser needs the folder"):
-        load_encoder("laser", "nowhere")
+from prism_mt.encoders.factory import open_sentence_encoder
 
 
 @pytest.fixture
@@ -73,7 +67,7 @@ def test_laser_against_an_independent_forward_pass(pieces: Path) -> None:
     weights["embed_tokens.weight"] = torch.randn(60, 6)
     torch.save({"params": params, "model": weights}, pieces / "laser2.pt")
     texts = ["The dog sleeps", "a cat", "the dog barks loudly the cat"]
-    encoder = load_encoder.__wrapped__("laser", str(pieces))
+    encoder = open_sentence_encoder(str(pieces))
     for text, vector in zip(texts, encoder.encode(texts), strict=True):
         ids = [
             4 + names.index(piece) if piece in names[:-2] else 3
@@ -89,9 +83,10 @@ def test_laser_against_an_independent_forward_pass(pieces: Path) -> None:
 
 
 def test_incomplete_laser_folder_is_an_error(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="needs the extra train")
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    torch.save({}, tmp_path / "laser2.pt")
     with pytest.raises(PrismError, match="is not a complete LASER2 encoder"):
-        load_encoder.__wrapped__("laser", str(tmp_path))
+        open_sentence_encoder(str(tmp_path))
 
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x02(", b"PK\x03\x04"])
@@ -99,53 +94,4 @@ def test_damaged_laser_weights_are_an_error(pieces: Path, content: bytes) -> Non
     pytest.importorskip("torch", reason="needs the extra train")
     (pieces / "laser2.pt").write_bytes(content)
     with pytest.raises(PrismError, match="is not a complete LASER2 encoder"):
-        load_encoder.__wrapped__("laser", str(pieces))
-
-
-def test_sentence_transformers_folder(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="needs the extra hf")
-    transformers = pytest.importorskip("transformers", reason="needs the extra hf")
-    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ndog\ncat\nsleeps\n", "utf-8")
-    tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
-    torch.manual_seed(1)
-    model = transformers.BertModel(
-        transformers.BertConfig(
-            vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
-        )
-    ).eval()
-    tokenizer.save_pretrained(tmp_path)
-    model.save_pretrained(tmp_path)
-    dense = torch.randn(4, 8)
-    for name in ("1_Pooling", "2_Dense"):
-        (tmp_path / name).mkdir()
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Dense", "Dense"), ("3_Normalize", "Normalize")]
-    kinds = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in modules]
-    (tmp_path / "modules.json").write_text(json.dumps(kinds), "utf-8")
-    (tmp_path / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}', "utf-8")
-    (tmp_path / "2_Dense/config.json").write_text('{"activation_function": "torch.nn.modules.activation.Tanh"}')
-    torch.save({"linear.weight": dense, "linear.bias": torch.ones(4)}, tmp_path / "2_Dense/pytorch_model.bin")
-    texts = ["the dog sleeps", "cat", "the cat"]
-    found = load_encoder.__wrapped__("sentence-transformers", str(tmp_path)).encode(texts)
-    for text, vector in zip(texts, found, strict=True):
-        with torch.no_grad():
-            states = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
-        pooled = torch.tanh(dense @ states.mean(dim=0) + 1).numpy()
-        assert vector == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
-    for name, damaged in [
-        ("modules.json", "{}"),
-        ("modules.json", "[[1]]"),
-        ("modules.json", "[" * 100_000),
-        ("1_Pooling/config.json", "[]"),
-        ("2_Dense/config.json", '{"activation_function": 3}'),
-        ("2_Dense/pytorch_model.bin", ""),
-    ]:
-        whole = (tmp_path / name).read_bytes()
-        (tmp_path / name).write_text(damaged, "utf-8")
-        with pytest.raises(PrismError, match="is not a usable sentence-transformers folder"):
-            load_encoder.__wrapped__("sentence-transformers", str(tmp_path))
-        (tmp_path / name).write_bytes(whole)
-    weights = model.state_dict()
-    del weights["encoder.layer.0.output.dense.weight"]
-    model.save_pretrained(tmp_path, state_dict=weights)
-    with pytest.raises(PrismError, match="incomplete: there is no encoder.layer.0.output.dense.weight"):
-        load_encoder.__wrapped__("sentence-transformers", str(tmp_path))
+        open_sentence_encoder(str(pieces))

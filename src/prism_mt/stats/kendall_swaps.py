@@ -10,16 +10,17 @@ that its sign decides. Those are computed in full.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prism_mt.evaluation.judgments import Index, Vector
+from prism_mt.stats.arrays import Index, Mask, Matrix, Vector
 from prism_mt.stats.correlation import kendall_b
 
 
 class KendallSwaps:
-    """Prepared for one triple of human scores and two metrics' scores (vectors without NaN)."""
+    """Prepared for human scores and two metrics' scores, over the cells that all three have."""
 
-    def __init__(self, human: Vector, a: Vector, b: Vector) -> None:
+    def __init__(self, human: Matrix, a: Matrix, b: Matrix) -> None:
+        self._known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
+        human, a, b = (scores[self._known] for scores in (human, a, b))
         self._human, self._a, self._b = human, a, b
         values, ranks = np.unique(np.concatenate([a, b]), return_inverse=True)
         self._ranks_a, self._ranks_b = np.split(ranks.astype(np.int64), 2)
@@ -32,22 +33,23 @@ class KendallSwaps:
         self._pairs = n * (n - 1) // 2
         self._untied_human = self._pairs - _tied_pairs(np.unique(human, return_inverse=True)[1])
 
-    def count_large(self, keep: NDArray[np.bool_], threshold: float) -> int:
-        """In how many draws (rows of `keep`) tau-b of the first metric exceeds the second's by `threshold`."""
+    def count_large(self, keep: Mask, threshold: float) -> int:
+        """In how many draws (`keep`: draws × systems × segments) the first metric is ahead by `threshold` or more."""
+        keep = keep[:, self._known]
         signs = np.where(keep, 1.0, -1.0)
         half = signs @ self._linear / 2
         scale_a, scale_b = self._scales(keep)
         # An infinite scale is an undefined tau, which counts as large, as everywhere.
         defined = np.isfinite(scale_a) & np.isfinite(scale_b)
         with np.errstate(invalid="ignore"):
-            centre = half * (scale_a + scale_b)
+            center = half * (scale_a + scale_b)
             # |S(a) + S(b)| / 2 is at most the number of pairs that people do not tie.
             slack = self._untied_human * np.abs(scale_a - scale_b)
-        certain = ~defined | (centre - slack >= threshold)
-        open_draws = np.flatnonzero(~certain & (centre + slack >= threshold))
+        certain = ~defined | (center - slack >= threshold)
+        open_draws = np.flatnonzero(~certain & (center + slack >= threshold))
         return int(certain.sum()) + sum(self._difference(keep[draw]) >= threshold for draw in open_draws)
 
-    def _scales(self, keep: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+    def _scales(self, keep: Mask) -> tuple[Vector, Vector]:
         """1 / sqrt(untied by people * untied by the metric) of both metrics for each draw."""
         untied = np.full((2, len(keep)), float(self._pairs))
         if self._has_ties:
@@ -58,7 +60,7 @@ class KendallSwaps:
             scales = 1 / np.sqrt(untied * self._untied_human)
         return scales[0], scales[1]
 
-    def _difference(self, keep: NDArray[np.bool_]) -> float:
+    def _difference(self, keep: Mask) -> float:
         a, b = np.where(keep, self._a, self._b), np.where(keep, self._b, self._a)
         return kendall_b(self._human, a) - kendall_b(self._human, b)
 
