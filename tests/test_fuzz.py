@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prism_mt._core.errors import PrismError
 from prism_mt.corpus.config import CorpusConfig, SourceConfig, find_sources
 from prism_mt.corpus.readers import Selection, parse_block, read_blocks
-from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.generate.nbest import open_lists
 from prism_mt.text.lines import open_fields, open_jsonl, open_lines
@@ -44,6 +44,17 @@ PARTS: dict[str, list[bytes]] = {
         b'"mt": {"A": "c"}, ',
         b'"scores": {"A": 1}}\n',
     ],
+    "outputs.jsonl": [
+        b'{"langs": "de-en", "doc_id": "d", "line_id": 1, "system": "A", "src": "a", "tgt": "b", ',
+        b'"esa_score": 80, "esa_spans": [',
+        b'{"start_i": 0, "end_i": 1, "severity": "minor"}',
+        b"]}\n",
+    ],
+    "outputs.tsv": [
+        b"doc_id\tsegment_id\tsource_lang\ttarget_lang\tset_id\tsystem_id\toverall\n",
+        b"d\t1\tde\ten\tofficial\tA\t",
+        b"70\n",
+    ],
     "scores.tsv": [b"# signature\n", b"metric\tsystem\tsegment\tscore\n", b"bleu\tA\t1\t", b"0.5\n", b"lp\t"],
     "scores.json": [b'{"seg": {"bleu": {"A": [', b"1, 2]}}}", b'"sys": ', b'{"bleu": {"A": 1}}'],
     "de-en.seg.score": [b"A\t", b"0.5\n", b"None\n"],
@@ -66,8 +77,7 @@ def readers(name: str) -> list[Callable[[Path], Any]]:
         return [read_corpus]
     if name.startswith("lists"):
         return [lambda path: list(open_lists(path))]
-    request = Request(pair="de-en")
-    return [lambda path: read_judgments(path, request), lambda path: read_scores(path, "de-en")]
+    return [lambda path: read_all_judgments([path], pairs=("de-en",)), lambda path: read_scores(path, "de-en")]
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -8,7 +8,7 @@ import pytest
 from metaeval_data import Read
 
 from prism_mt.evaluation.judgments import Judgments
-from prism_mt.evaluation.readers import read_judgments
+from prism_mt.evaluation.readers import read_all_judgments
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +26,6 @@ def read(data: Path) -> Read:
 
     @cache
     def read_once(name: str) -> dict[str, Judgments]:
-        return {judgments.pair: judgments for judgments in read_judgments(data / name)}
+        return {judgments.pair: judgments for judgments in read_all_judgments([data / name])}
 
     return read_once

@@ -13,8 +13,7 @@ from prism_mt.evaluation.bias import (
     with_beams,
     with_copies,
 )
-from prism_mt.evaluation.scoring import make_metric
-from prism_mt.metrics.registry import Setting
+from prism_mt.metrics.registry import Setting, make_metric
 
 REFERENCE = "the quick brown fox jumps over the dog"
 ITEMS = [

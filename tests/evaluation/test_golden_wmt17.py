@@ -3,10 +3,9 @@
 import pytest
 from metaeval_data import Read
 
-from prism_mt.evaluation.judge import evaluate
-from prism_mt.evaluation.protocols import preset
-from prism_mt.evaluation.scoring import make_metric, score_texts
-from prism_mt.metrics.registry import Setting
+from prism_mt.evaluation.judge import judge
+from prism_mt.evaluation.scoring import TextScorer, score_texts
+from prism_mt.metrics.registry import Setting, make_metric
 
 PUBLISHED_CHRF = {
     "cs-en": 0.514,
@@ -34,8 +33,9 @@ def test_chrf_and_sentence_bleu(read: Read, pair: str) -> None:
     judgments = read("wmt17_da_seg.tsv.xz")[pair]
     assert judgments.judged().sum() == 560
     setting = Setting("en", pair[:2])
-    metrics = [score_texts(make_metric(name, setting), judgments, only_judged=True) for name in ("chrf", "bleu")]
-    evaluation = evaluate(judgments, metrics, preset("wmt17-seg"))
+    scorers = [TextScorer.of(make_metric(name, setting)) for name in ("chrf", "bleu")]
+    metrics = [score_texts(scorer, judgments, only_judged=True) for scorer in scorers]
+    evaluation = judge(judgments, metrics, protocol="wmt17-seg")
     values = {result.metric: result.value for result in evaluation.results}
     assert values["chrf"] == pytest.approx(PUBLISHED_CHRF[pair], abs=0.004)
     assert f"{values['bleu']:.3f}" == f"{BLEU[pair]:.3f}"

@@ -8,10 +8,10 @@ import pytest
 from metaeval_data import Read
 
 from prism_mt.evaluation.judgments import Judgments, Preferences
-from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.stats.correlation import pearson
-from prism_mt.stats.darr import build_preferences, darr_tau
+from prism_mt.stats.darr import darr_tau, find_preferences
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +60,13 @@ def named(judgments: Judgments, preferences: Preferences) -> set[tuple[str, str,
 
 def test_darr_from_raw_da_gives_the_official_pairs(read: Read, data: Path) -> None:
     official = read("wmt20_darr_agree.tsv.xz")
-    raw = read_judgments(data / "wmt20_da_seg.tsv.xz", Request(score="raw"))
+    raw = read_all_judgments([data / "wmt20_da_seg.tsv.xz"], human_score="raw")
     compared = 0
     for judgments in raw:
         machines = judgments.without_humans()
         expected = official[judgments.pair]
         assert expected.preferences is not None
-        built = build_preferences(machines.scores)
+        built = Preferences(*find_preferences(machines.scores))
         assert named(machines, built) == named(expected, expected.preferences), judgments.pair
         compared += 1
     assert compared == 18
@@ -89,7 +89,7 @@ def test_system_pearson_equals_the_published_table(read: Read, data: Path, table
             number = re.search(r"-?\d\.\d{3}", cell)
             if number and (metric, pair) in scores:
                 judgments = read("wmt20_da_sys.tsv.xz")[pair].without_humans()
-                value = pearson(judgments.system_means(), scores[metric, pair].align_systems(judgments))
+                value = pearson(judgments.system_means(), scores[metric, pair].align_systems(judgments.systems))
                 if f"{value:.3f}" == number[0]:
                     right += 1
                 else:

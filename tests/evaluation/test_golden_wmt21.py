@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 from metaeval_data import Read
 
-from prism_mt.evaluation.judge import evaluate
-from prism_mt.evaluation.judgments import Judgments, MetricScores
+from prism_mt.evaluation.judge import judge
+from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.mqm import penalty
-from prism_mt.evaluation.protocols import preset
+from prism_mt.evaluation.protocols import get_protocol
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.evaluation.sweep import find_metric, sweep
-from prism_mt.stats.correlation import Correlation, segment_accuracy
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.accuracy import segment_accuracy
+from prism_mt.stats.arrays import Matrix
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
 
 PRISM, FINETUNED = "Prism-ref", "Prism-paper_main_checkpoint1.pt"
@@ -40,6 +43,10 @@ def load(read: Read, data: Path, domain: str, pair: str) -> tuple[Judgments, lis
     return judgments, predictions(data / f"prismft_predictions_wmt21.{folder}_{pair}.json.xz")
 
 
+def aligned(judgments: Judgments, metrics: list[MetricScores], name: str) -> Matrix:
+    return find_metric(metrics, name).align(judgments.systems, judgments.segments)
+
+
 @cache
 def predictions(path: Path) -> list[MetricScores]:
     return read_scores(path)
@@ -48,7 +55,7 @@ def predictions(path: Path) -> list[MetricScores]:
 @pytest.mark.parametrize(("domain", "pair"), list(TAUS))
 def test_published_taus_and_significance(read: Read, data: Path, domain: str, pair: str) -> None:
     judgments, metrics = load(read, data, domain, pair)
-    prism, finetuned = (find_metric(metrics, name).align(judgments) for name in (PRISM, FINETUNED))
+    prism, finetuned = (aligned(judgments, metrics, name) for name in (PRISM, FINETUNED))
     found = tuple(f"{100 * TAU(judgments.scores, scores):.1f}" for scores in (prism, finetuned))
     assert found == TAUS[domain, pair]
     result = permutation_test(TAU, judgments.scores, finetuned, prism, np.random.default_rng(1), 1000)
@@ -59,14 +66,14 @@ def test_published_taus_and_significance(read: Read, data: Path, domain: str, pa
 def test_accuracy_within_segments(read: Read, data: Path, pair: str) -> None:
     judgments, metrics = load(read, data, "news", pair)
     names = ("SentBLEU", "ChrF", PRISM, FINETUNED, "COMET")
-    values = [segment_accuracy(judgments.scores, find_metric(metrics, name).align(judgments)) for name in names]
+    values = [segment_accuracy(judgments.scores, aligned(judgments, metrics, name)) for name in names]
     assert tuple(f"{100 * value:.1f}" for value in values) == ACCURACY[pair]
 
 
 def test_table_marks_the_best_and_what_is_not_worse(read: Read, data: Path) -> None:
     judgments, metrics = load(read, data, "news", "en-de")
     chosen = [find_metric(metrics, name) for name in ("SentBLEU", PRISM, FINETUNED, "COMET")]
-    evaluation = evaluate(judgments, chosen, preset("wmt21-mqm"))
+    evaluation = judge(judgments, chosen)
     assert [result.metric for result in evaluation.results] == ["COMET", FINETUNED, PRISM, "SentBLEU"]
     assert [evaluation.is_top(result) for result in evaluation.results] == [True, True, False, False]
     assert [result.rank for result in evaluation.results] == [1, 1, 2, 3]
@@ -85,7 +92,7 @@ def test_combination_tuned_on_wmt20_is_tested_on_wmt21(read: Read, data: Path) -
     dev = read("wmt20_mqm_en-de.jsonl.xz")["en-de"].without_humans()
     dev_metrics = predictions(data / "prismft_predictions_wmt20_en-de.json.xz")
     test, test_metrics = load(read, data, "news", "en-de")
-    found = sweep(("ChrF", FINETUNED), [(dev, dev_metrics)], [(test, test_metrics)], preset("wmt21-mqm"), 4, True)
+    found = sweep(("ChrF", FINETUNED), [(dev, dev_metrics)], [(test, test_metrics)], get_protocol("wmt21-mqm"), 4)
     assert [point.weights for point in found.points] == [(0, 1), (0.25, 0.75), (0.5, 0.5), (0.75, 0.25), (1, 0)]
     assert f"{100 * found.points[0].test:.1f}" == "25.3"
     assert f"{100 * found.points[-1].test:.1f}" == "11.4"

@@ -1,59 +1,158 @@
-"""Machine-translated references."""
+"""Machine-translated references: published cells, and the rules on small judgments."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import judged, scored
 from metaeval_data import Read
 
 from prism_mt._core.errors import PrismError
 from prism_mt.cli.main import main
-from prism_mt.evaluation.judgments import Judgments, MetricScores, Texts
-from prism_mt.evaluation.machine_references import Effect, Studied, StudyLevel, study_references
+from prism_mt.evaluation.judgments import Judgments, Texts, families_by_name
+from prism_mt.evaluation.machine_references import (
+    Effect,
+    StudiedMetric,
+    StudyLevel,
+    StudyOptions,
+    error_free,
+    study_references,
+)
+from prism_mt.evaluation.ratings import Error, Ratings
 from prism_mt.evaluation.readers.scores import read_scores
+from prism_mt.evaluation.scoring import TextScorer, score_texts
 from prism_mt.evaluation.sweep import find_metric
-from prism_mt.metrics.base import Segment, SegmentScore, Side
+from prism_mt.metrics.base import Segment, SegmentScore
+from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.metrics.scores import MetricScores
 
-PRISM, FINETUNED, COMET = "Prism-ref", "Prism-paper_main_checkpoint1.pt", "COMET"
-# Printed results of Prism, Prism+FT and COMET with standard references where there are machine-translated ones,
-# how far ours may be off, and how many segments have one by our count (the paper: 518 and 461).
-STANDARD = {
-    "en-de": ((18.9, 24.9, 25.1), 0.2, 521),
-    "zh-en": ((24.2, 26.6, 32.1), 0.8, 503),
+# Vamvas et al. 2023, table A5: segments with a machine-translated reference, and ours, means over pairs of systems.
+COUNTS = {
+    ("news", "en-de"): (518, 518.1),
+    ("news", "zh-en"): (461, 461.3),
+    ("ted", "en-de"): (517, 517.3),
+    ("ted", "zh-en"): (505, 504.6),
 }
+METRICS = {
+    "BLEU": "SentBLEU",
+    "chrF": "ChrF",
+    "Prism": "Prism-ref",
+    "Prism+FT": "Prism-paper_main_checkpoint1.pt",
+    "COMET": "COMET",
+}
+# System accuracy ×100 with standard references where there are machine-translated ones.
+STANDARD_ACCURACY = {
+    ("news", "en-de"): {"BLEU": 89.7, "chrF": 87.2, "Prism": 85.9, "Prism+FT": 89.7, "COMET": 79.5},
+    ("news", "zh-en"): {"BLEU": 61.5, "chrF": 60.3, "Prism": 61.5, "Prism+FT": 61.5, "COMET": 60.3},
+    ("ted", "en-de"): {"BLEU": 66.7, "chrF": 65.4, "Prism": 69.2, "Prism+FT": 66.7, "COMET": 84.6},
+    ("ted", "zh-en"): {"BLEU": 64.1, "chrF": 61.5, "Prism": 67.9, "Prism+FT": 62.8, "COMET": 67.9},
+}
+# Ours is 62.8: one pair of systems more.
+DIFFERENT = {("news", "zh-en", "Prism")}
+# Segment tau ×100 with standard references; ours within this much of them.
+STANDARD_TAU = {
+    ("news", "en-de"): ({"BLEU": 8.4, "chrF": 11.1, "Prism": 18.9, "Prism+FT": 24.9, "COMET": 25.1}, 0.15),
+    ("news", "zh-en"): ({"BLEU": 15.2, "chrF": 16.7, "Prism": 24.2, "Prism+FT": 26.6, "COMET": 32.1}, 0.6),
+    ("ted", "en-de"): ({"BLEU": 13.4, "chrF": 14.3, "Prism": 23.6, "Prism+FT": 26.4, "COMET": 27.3}, 0.35),
+    ("ted", "zh-en"): ({"BLEU": 11.0, "chrF": 11.4, "Prism": 18.0, "Prism+FT": 20.2, "COMET": 20.8}, 0.65),
+}
+# System accuracy ×100 of BLEU and chrF with machine-translated references.
+MACHINE_ACCURACY = {
+    ("news", "en-de"): {"bleu": 74.4, "chrf": 71.8},
+    ("news", "zh-en"): {"bleu": 61.5, "chrf": 56.4},
+    ("ted", "en-de"): {"bleu": 35.9, "chrf": 46.2},
+    ("ted", "zh-en"): {"bleu": 65.4, "chrf": 66.7},
+}
+STANDARD_REFERENCE = {
+    ("news", "en-de"): "ref-C",
+    ("news", "zh-en"): "ref-B",
+    ("ted", "en-de"): "ref-A",
+    ("ted", "zh-en"): "ref-B",
+}
+SYSTEMS = StudyOptions(level="systems")
+RANDOM = StudyOptions(draw="random")
 
 
-@pytest.mark.parametrize("pair", list(STANDARD))
-def test_published_results_with_standard_references(read: Read, data: Path, pair: str) -> None:
-    judgments = read(f"wmt21_mqm_news_{pair}.jsonl.xz")[pair]
-    scores = read_scores(data / f"prismft_predictions_wmt21.news_{pair}.json.xz")
-    metrics = [Studied(find_metric(scores, name)) for name in (PRISM, FINETUNED, COMET)]
-    study = study_references(judgments, metrics, "segments", draws=1)
-    values, tolerance, segments = STANDARD[pair]
-    assert [100 * effect.standard for effect in study.effects] == pytest.approx(values, abs=tolerance)
-    assert study.segments == segments
-    assert all(np.isnan(effect.machine) for effect in study.effects)
+def load(read: Read, domain: str, pair: str) -> Judgments:
+    return read(f"wmt21_mqm_{domain}_{pair}.jsonl.xz")[pair]
 
 
-def test_published_accuracy_with_standard_references(read: Read, data: Path) -> None:
-    judgments = read("wmt21_mqm_news_en-de.jsonl.xz")["en-de"]
-    scores = read_scores(data / "prismft_predictions_wmt21.news_en-de.json.xz")
-    metrics = [Studied(find_metric(scores, name)) for name in ("SentBLEU", "ChrF", FINETUNED, COMET)]
-    study = study_references(judgments, metrics, "systems", draws=1)
-    assert [f"{100 * effect.standard:.1f}" for effect in study.effects] == ["89.7", "87.2", "89.7", "79.5"]
-    # All five as published where the systems made for the metrics task do not serve as references.
-    metrics.append(Studied(find_metric(scores, PRISM)))
-    study = study_references(judgments, metrics, "systems", draws=1, only_scored=["metricsystem*"])
-    assert [f"{100 * effect.standard:.1f}" for effect in study.effects] == ["89.7", "87.2", "89.7", "79.5", "85.9"]
+def published(data: Path, domain: str, pair: str) -> dict[str, StudiedMetric]:
+    folder = "tedtalks" if domain == "ted" else domain
+    scores = read_scores(data / f"prismft_predictions_wmt21.{folder}_{pair}.json.xz")
+    return {name: StudiedMetric(find_metric(scores, full)) for name, full in METRICS.items()}
+
+
+@pytest.mark.parametrize(("domain", "pair"), list(COUNTS))
+def test_published_counts_and_accuracies_with_standard_references(
+    read: Read, data: Path, domain: str, pair: str
+) -> None:
+    metrics = published(data, domain, pair)
+    study = study_references(load(read, domain, pair), list(metrics.values()), SYSTEMS)
+    printed, ours = COUNTS[domain, pair]
+    assert round(study.segments, 1) == ours
+    assert round(study.segments) == printed
+    assert study.families == {"metricsystem": tuple(f"metricsystem{number}" for number in range(1, 6))}
+    for name, effect in zip(metrics, study.effects, strict=True):
+        same = round(100 * effect.standard, 1) == STANDARD_ACCURACY[domain, pair][name]
+        assert same is ((domain, pair, name) not in DIFFERENT), (name, effect)
+        assert np.isnan(effect.machine)
+
+
+@pytest.mark.parametrize(("domain", "pair"), list(COUNTS))
+def test_published_taus_with_standard_references(read: Read, data: Path, domain: str, pair: str) -> None:
+    metrics = published(data, domain, pair)
+    study = study_references(load(read, domain, pair), list(metrics.values()))
+    printed, tolerance = STANDARD_TAU[domain, pair]
+    found = {name: 100 * effect.standard for name, effect in zip(metrics, study.effects, strict=True)}
+    assert found == {name: pytest.approx(value, abs=tolerance) for name, value in printed.items()}
+
+
+def computed(judgments: Judgments, reference: str, options: StudyOptions, *names: str) -> list[float]:
+    source, target = judgments.pair.split("-")
+    metrics = []
+    for name in names:
+        scorer = TextScorer.of(make_metric(name, Setting(target, source)))
+        standard = score_texts(scorer, judgments.without_humans(), reference, only_judged=True)
+        metrics.append(StudiedMetric(standard, scorer))
+    return [round(100 * effect.machine, 1) for effect in study_references(judgments, metrics, options).effects]
+
+
+def test_published_accuracies_with_machine_translated_references(read: Read) -> None:
+    equal = set()
+    for (domain, pair), printed in MACHINE_ACCURACY.items():
+        found = computed(load(read, domain, pair), STANDARD_REFERENCE[domain, pair], SYSTEMS, *printed)
+        equal |= {
+            (domain, pair, name) for name, value in zip(printed, found, strict=True) if value == printed[name]
+        }
+    assert {("news", "en-de", "bleu"), ("news", "en-de", "chrf")} <= equal
+    assert len(equal) == 6
+
+
+def test_segment_tau_of_chrf_with_machine_translated_references(read: Read) -> None:
+    # Published: 7.9.
+    assert computed(load(read, "ted", "en-de"), "ref-A", StudyOptions(), "chrf") == [8.2]
+
+
+@pytest.mark.parametrize(("domain", "errors"), [("news", 506.5), ("ted", 471.0)])
+def test_both_rules_for_error_free_outputs_of_english_russian(read: Read, domain: str, errors: float) -> None:
+    judgments = load(read, domain, "en-ru")
+    assert round(study_references(judgments, [], SYSTEMS).segments, 1) == errors
+    # The official scores are normalized by length to at most 100, so that hardly any is below 0.
+    lengths = np.array(
+        [[len((text or "x").split()) for text in judgments.texts.outputs[name]] for name in judgments.systems]  # type: ignore[union-attr]
+    )
+    official = replace(judgments, ratings=Ratings.from_matrix(100 * (1 + judgments.scores / lengths)))
+    options = StudyOptions(level="systems", error_free="score")
+    printed = {"news": 527, "ted": 511}[domain]
+    assert study_references(official, [], options).segments == pytest.approx(printed, abs=2)
 
 
 class Longer:
     """The longer the reference, the better; counts what it is asked."""
-
-    name = "longer"
-    needs: frozenset[Side] = frozenset({"ref"})
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -63,11 +162,11 @@ class Longer:
             self.asked.append((segment.hypothesis, segment.references[0]))
             yield SegmentScore(float(len(segment.references[0])), ())
 
-    def aggregate(self, totals: Sequence[float]) -> float:
-        raise AssertionError
+    def scorer(self, lower_is_better: bool = False) -> TextScorer:
+        def aggregate(totals: Sequence[float]) -> float:
+            raise AssertionError
 
-    def signature(self) -> str:
-        return self.name
+        return TextScorer("longer", frozenset({"ref"}), lower_is_better, self.score, aggregate, lambda: "longer")
 
 
 def made() -> Judgments:
@@ -78,19 +177,20 @@ def made() -> Judgments:
         name: tuple(name.lower() * (row + 1) for _ in range(3)) for row, name in enumerate(systems)
     }
     texts = Texts(("s",) * 3, {"ref-A": outputs["ref-A"]}, outputs)
-    return Judgments("made", "en-de", systems, ("1", "2", "3"), scores, texts=texts)
+    return judged("made", "en-de", systems, ("1", "2", "3"), scores, texts=texts)
 
 
 def standard(judgments: Judgments) -> MetricScores:
-    return MetricScores("longer", "en-de", judgments.systems, judgments.segments, judgments.scores)
+    return scored("longer", judgments.systems, judgments.segments, judgments.scores)
 
 
 def test_references_are_error_free_outputs_of_other_systems() -> None:
     judgments, metric = made(), Longer()
-    study = study_references(judgments, [Studied(standard(judgments), metric)], "segments")
+    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
     # Segment 1: A for B and C. Segment 2: C for A; B is not judged, C has only its own. Segment 3: A for B and C.
     assert sorted(metric.asked) == [("a", "ccc"), ("bb", "a"), ("bb", "a"), ("ccc", "a"), ("ccc", "a")]
-    assert (study.segments, study.judged) == (3, 3)
+    # A has a reference in one segment, B and C in two each.
+    assert (study.segments, study.judged) == (pytest.approx(5 / 3), 3)
     [effect] = study.effects
     assert (effect.standard, effect.spread) == pytest.approx((1.0, 0.0))
     # People: -1 (A in 2), -1 and -5 (B), -5 and -1 (C); the metric: 3 for the first, 1 for the others.
@@ -99,53 +199,98 @@ def test_references_are_error_free_outputs_of_other_systems() -> None:
     assert effect.change == pytest.approx(effect.machine - 1.0)
 
 
+def test_error_rates_are_turned_around() -> None:
+    judgments, metric = made(), Longer()
+    errors = scored("longer", judgments.systems, judgments.segments, -judgments.scores, lower_is_better=True)
+    [effect] = study_references(judgments, [StudiedMetric(errors, metric.scorer(lower_is_better=True))]).effects
+    assert (effect.standard, effect.machine) == pytest.approx((1.0, -2 / np.sqrt(6 * 4)))
+
+
+def test_relatives_do_not_serve() -> None:
+    judgments = replace(made(), families={"A": "team", "B": "team"})
+    metric = Longer()
+    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
+    # A may no longer serve for B.
+    assert sorted(metric.asked) == [("a", "ccc"), ("ccc", "a"), ("ccc", "a")]
+    assert study.families == {"team": ("A", "B")}
+
+
+@pytest.mark.parametrize(
+    ("systems", "families"),
+    [
+        (("metricsystem1", "metricsystem2", "Online-W"), ("metricsystem", "metricsystem", "Online-W")),
+        (("OPPO.1535", "Online-A.1574", "Online-B.1590"), ("OPPO.1535", "Online-A.1574", "Online-B.1590")),
+        (("M2M100_1.2B-B4", "M2M100_1.2B-B1"), ("M2M100_1.2B-B", "M2M100_1.2B-B")),
+        (("1", "2"), ("1", "2")),
+    ],
+)
+def test_names_that_differ_in_a_trailing_number_are_a_family(
+    systems: tuple[str, ...], families: tuple[str, ...]
+) -> None:
+    assert tuple(families_by_name(systems).values()) == families
+
+
+def test_one_text_is_drawn_however_many_systems_wrote_it() -> None:
+    # MD5 of "b" begins with 92, that of "a" with 0c.
+    texts = Texts(("s",), {}, {"A": ("x",), "B": ("b",), "C": ("b",), "D": ("a",)})
+    judgments = judged("made", "en-de", "ABCD", "1", np.array([[-1.0], [0.0], [0.0], [0.0]]), texts=texts)
+    metric = Longer()
+    study_references(judgments.select("ABCD"), [StudiedMetric(standard(judgments), metric.scorer())])
+    assert ("x", "a") in metric.asked
+    assert ("x", "b") not in metric.asked
+
+
 def test_pairs_of_systems_share_the_reference_of_a_third() -> None:
     judgments, metric = made(), Longer()
-    study = study_references(judgments, [Studied(standard(judgments), metric)], "systems", draws=2)
+    options = StudyOptions(level="systems", draw="random", draws=2)
+    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())], options)
     # A and B: C in no segment that both were judged in. A and C: B is never free of errors. B and C: A in 1 and 3.
     assert sorted(metric.asked) == [("bb", "a"), ("bb", "a"), ("ccc", "a"), ("ccc", "a")]
     # Means of people: B -3, C -2. Standard: B (-1, -5) and C (-5, -1) tie. Machine: both have the same scores.
     assert (study.effects[0].standard, study.effects[0].machine) == (0.0, 0.0)
-    assert study.segments == 2
+    assert study.segments == pytest.approx(2 / 3)
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_decides_where_the_draw_is_random() -> None:
     rng = np.random.default_rng(0)
     scores = -rng.integers(0, 3, size=(6, 20)).astype(float)
-    systems = tuple("ABCDEF")
     outputs: dict[str, tuple[str | None, ...]] = {
-        name: tuple("x" * int(rng.integers(1, 99)) for _ in range(20)) for name in systems
+        name: tuple("x" * int(rng.integers(1, 99)) for _ in range(20)) for name in "ABCDEF"
     }
     texts = Texts(("s",) * 20, {}, outputs)
-    judgments = Judgments("made", "en-de", systems, tuple(map(str, range(20))), scores, texts=texts)
-    studied = [Studied(standard(judgments), Longer())]
-    first, again, other = (study_references(judgments, studied, "segments", 3, seed) for seed in (1, 1, 2))
+    judgments = judged("made", "en-de", "ABCDEF", tuple(map(str, range(20))), scores, texts=texts)
+    studied = [StudiedMetric(standard(judgments), Longer().scorer())]
+    options = [StudyOptions(draw="random", draws=3, seed=seed) for seed in (1, 1, 2)]
+    first, again, other = (study_references(judgments, studied, one) for one in options)
     assert first.effects == again.effects
     assert first.effects != other.effects
     assert first.effects[0].spread > 0
+    fixed = study_references(judgments, studied).effects[0]
+    assert fixed.spread == 0
+
+
+def test_error_free_by_marks_and_by_score() -> None:
+    zero = np.zeros(3, dtype=np.int64)
+    none: tuple[Error, ...] = ()
+    ratings = Ratings(
+        ("r",), zero, np.arange(3), zero, np.array([0.0, 0.0, -5.0]), (none, (Error("x", "y"),), none)
+    )
+    judgments = Judgments("made", "en-de", ("A", "B", "C"), ("1",), ratings)
+    assert error_free(judgments).tolist() == [[True], [False], [True]]
+    assert error_free(judgments, "score").tolist() == [[True], [True], [False]]
 
 
 def test_without_error_free_outputs_there_is_nothing_to_draw() -> None:
-    judgments = Judgments("made", "en-de", ("A", "B"), ("1",), np.array([[-1.0], [-2.0]]))
+    judgments = judged("made", "en-de", ("A", "B"), ("1",), np.array([[-1.0], [-2.0]]))
     with pytest.raises(PrismError, match="made en-de: no output is free of errors"):
-        study_references(judgments, [], "segments")
-
-
-def test_systems_that_are_only_scored() -> None:
-    judgments, metric = made(), Longer()
-    study = study_references(judgments, [Studied(standard(judgments), metric)], "segments", only_scored=["A"])
-    # C is free of errors in the second segment, where only A was judged besides.
-    assert (metric.asked, study.segments) == ([("a", "ccc")], 1)
-    with pytest.raises(PrismError, match="has no system Z.; it has A, B, C"):
-        study_references(judgments, [], "segments", only_scored=["Z?"])
-    with pytest.raises(PrismError, match="no output is free of errors"):
-        study_references(judgments, [], "segments", only_scored=["[A-C]"])
+        study_references(judgments, [])
 
 
 def test_scores_that_are_no_penalties() -> None:
-    judgments = Judgments("made", "en-de", ("A", "B"), ("1",), np.array([[0.0], [90.0]]))
+    judgments = judged("made", "en-de", ("A", "B"), ("1",), np.array([[0.0], [90.0]]))
     with pytest.raises(PrismError, match="scores above 0"):
-        study_references(judgments, [], "segments")
+        study_references(judgments, [])
+    assert study_references(judgments, [], StudyOptions(error_free="score")).segments == 1
 
 
 @pytest.mark.parametrize("level", ["segments", "systems"])
@@ -155,11 +300,11 @@ def test_both_results_leave_out_what_has_no_standard_reference(
     judgments = made()
     known = judgments.scores.copy()
     known[1:3, 0] = np.nan
-    partly = MetricScores("longer", "en-de", judgments.systems, judgments.segments, known)
+    partly = scored("longer", judgments.systems, judgments.segments, known)
     metric = Longer()
-    [effect] = study_references(judgments, [Studied(partly, metric)], level).effects
+    options = StudyOptions(level=level)
+    [effect] = study_references(judgments, [StudiedMetric(partly, metric.scorer())], options).effects
     # Without the first segment of B and C there is only the third.
-    assert ("bb", "a") in metric.asked
     assert metric.asked.count(("bb", "a")) == metric.asked.count(("ccc", "a")) == 1
     assert "2 judged outputs without a score of longer" in caplog.text
     if level == "systems":
@@ -192,7 +337,10 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         *("metric", "en-de standard", "en-de machine", "zh-en standard", "zh-en machine"),
         *("mean standard", "mean machine"),
     }
-    words = ["metaeval", "references", *files, "-m", "chrf", "--draws", "1"]
+    words = ["metaeval", "references", *files, "-m", "chrf"]
+    (tmp_path / "families.tsv").write_text("A\tteam\nB\tteam\n", encoding="utf-8")
+    assert main([*words, "--families", str(tmp_path / "families.tsv")]) == 0
+    assert "family team: A, B" in capsys.readouterr().out
     assert main([*words, "--plot", str(tmp_path / "effects.svg")]) == 0
     assert "en-de" in (tmp_path / "effects.svg").read_text(encoding="utf-8")
     capsys.readouterr()

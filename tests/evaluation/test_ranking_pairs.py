@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import judged
+from metaeval_data import Read
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments, Texts
+from prism_mt.evaluation.mqm import score_from_errors
 from prism_mt.evaluation.overlap import warn_of_overlap
 from prism_mt.evaluation.ranking_pairs import (
     RankedSegment,
@@ -19,7 +22,7 @@ from prism_mt.evaluation.ranking_pairs import (
     within_length,
     write_ranked,
 )
-from prism_mt.evaluation.ratings import RatedSegment, Reading, read_ratings
+from prism_mt.evaluation.ratings import Error, Ratings
 from prism_mt.evaluation.readers import read_judgments
 from prism_mt.models.resolve import open_model
 
@@ -32,28 +35,41 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize(("lp", "non_translation"), list(PUBLISHED))
-def test_published_counts(data: Path, lp: str, non_translation: float) -> None:
-    rated = read_ratings(data / f"wmt20_mqm_{lp}.jsonl.xz", Reading(non_translation=non_translation))
-    ranked = rank_segments(rated)
+def test_published_counts(read: Read, lp: str, non_translation: float) -> None:
+    judgments = score_from_errors(read(f"wmt20_mqm_{lp}.jsonl.xz")[lp], non_translation)
+    ranked = rank_segments(judgments, reference="Human-A.0")
     assert (len(ranked), count_pairs(ranked)) == PUBLISHED[lp, non_translation]
 
 
-def test_the_embedded_models_know_what_they_learnt_from(data: Path) -> None:
+def test_the_embedded_models_know_what_they_learnt_from(read: Read) -> None:
     learnt = open_model("mini-ft").judged
     for lp in ("en-de", "zh-en"):
-        rated = read_ratings(data / f"wmt20_mqm_{lp}.jsonl.xz")
-        keys = segment_keys(rank_segments(rated, humans=False))
+        judgments = score_from_errors(read(f"wmt20_mqm_{lp}.jsonl.xz")[lp])
+        keys = segment_keys(rank_segments(judgments, reference="Human-A.0", humans=False))
         assert keys <= learnt
     assert not open_model("mini").judged
 
 
-def rated(**ratings: dict[str, float]) -> RatedSegment:
-    outputs = {system: f"output {system}" for scores in ratings.values() for system in scores}
-    return RatedSegment("en-de", "1", "file, line 1", "source", {"ref": "reference"}, outputs, ratings)
+def rated(**given: dict[str, float]) -> Judgments:
+    systems = list(dict.fromkeys(system for scores in given.values() for system in scores))
+    rows = [
+        (rater, systems.index(system), score)
+        for rater, scores in enumerate(given.values())
+        for system, score in scores.items()
+    ]
+    ratings = Ratings(
+        tuple(given),
+        np.array([row[0] for row in rows]),
+        np.array([row[1] for row in rows]),
+        np.zeros(len(rows), dtype=np.int64),
+        np.array([row[2] for row in rows]),
+    )
+    texts = Texts(("source",), {"ref": ("reference",)}, {system: (f"output {system}",) for system in systems})
+    return Judgments("file", "en-de", tuple(systems), ("1",), ratings, texts=texts)
 
 
 def test_raters_are_not_compared_with_each_other() -> None:
-    [ranked] = rank_segments([rated(anna={"A": 0.0, "B": -1.0}, otto={"B": 0.0, "C": -5.0, "A": -0.05})])
+    [ranked] = rank_segments(rated(anna={"A": 0.0, "B": -1.0}, otto={"B": 0.0, "C": -5.0, "A": -0.05}))
     assert ranked.outputs == ("output A", "output B", "output C")
     # Anna: A before B. Otto: B and A before C; B and A are too close for him.
     assert sorted(ranked.pairs) == [(0, 1), (0, 2), (1, 2)]
@@ -61,30 +77,34 @@ def test_raters_are_not_compared_with_each_other() -> None:
 
 
 def test_opposite_raters_make_opposite_pairs() -> None:
-    [ranked] = rank_segments([rated(anna={"A": 0.0, "B": -1.0}, otto={"A": -1.0, "B": 0.0})])
+    [ranked] = rank_segments(rated(anna={"A": 0.0, "B": -1.0}, otto={"A": -1.0, "B": 0.0}))
     assert ranked.pairs == ((0, 1), (1, 0))
 
 
 def test_human_translations_may_be_left_out() -> None:
     ratings = {"anna": {"A": 0.0, "Human-B.0": -1.0, "B": -5.0}, "otto": {"ref-C": 0.0, "A": -1.0}}
-    assert [count_pairs(rank_segments([rated(**ratings)], humans=humans)) for humans in (True, False)] == [4, 1]
-    [ranked] = rank_segments([rated(**ratings)], humans=False)
+    assert [count_pairs(rank_segments(rated(**ratings), humans=humans)) for humans in (True, False)] == [4, 1]
+    [ranked] = rank_segments(rated(**ratings), humans=False)
     assert (ranked.outputs, ranked.scores, ranked.pairs) == (("output A", "output B"), (-0.5, -5.0), ((0, 1),))
     with pytest.raises(PrismError, match="no pairs are left"):
-        rank_segments([rated(otto=ratings["otto"])], humans=False)
+        rank_segments(rated(otto=ratings["otto"]), humans=False)
 
 
 @pytest.mark.parametrize(
     ("ratings", "reference", "message"),
     [
         ({"anna": {"A": 0.0, "B": -0.05}}, None, "no pairs are left"),
-        ({"anna": {"A": 0.0, "B": -5.0}, "otto": {"A": 0.0}}, None, "line 1: rater otto rated a single output"),
-        ({"anna": {"A": 0.0, "B": -5.0}}, "ref-B", "no reference ref-B, only ref: name one with --reference"),
+        (
+            {"anna": {"A": 0.0, "B": -5.0}, "otto": {"A": 0.0}},
+            None,
+            "rater otto rated a single output, segment 1 of A",
+        ),
+        ({"anna": {"A": 0.0, "B": -5.0}}, "ref-B", "no reference 'ref-B'; it has ref"),
     ],
 )
 def test_mistakes(ratings: dict[str, dict[str, float]], reference: str | None, message: str) -> None:
     with pytest.raises(PrismError, match=message):
-        rank_segments([rated(**ratings)], reference=reference)
+        rank_segments(rated(**ratings), reference=reference)
 
 
 def ranked(lp: str, number: int, outputs: tuple[str, ...] = ("good", "bad", "worse")) -> RankedSegment:
@@ -128,7 +148,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_warns_of_a_test_set_among_the_pairs(caplog: pytest.LogCaptureFixture) -> None:
     texts = Texts(("another", ranked("en-de", 1).src), {}, {})
-    judgments = Judgments("wmt", "en-de", ("A",), ("1", "2"), np.zeros((1, 2)), texts=texts)
+    judgments = judged("wmt", "en-de", ("A",), ("1", "2"), np.zeros((1, 2)), texts=texts)
     warn_of_overlap(segment_keys([ranked("zh-en", 1)]), judgments, "a model")
     assert not caplog.text
     warn_of_overlap(segment_keys([ranked("en-de", 1)]), judgments, "a model")
@@ -145,11 +165,12 @@ def test_google_ratings_add_up_and_lose_their_marks(tmp_path: Path) -> None:
         *("Human-A.0 d 7 anna The+cat Eine+Katze Non-translation! Major",),
     ]
     path.write_text("\n".join([columns, *(row.replace(" ", "\t").replace("+", " ") for row in rows)]) + "\n")
-    [segment] = read_ratings(path)
-    assert segment.ratings == {"anna": {"A": pytest.approx(-5.1), "B": 0.0, "Human-A.0": -25.0}}
-    assert segment.outputs["A"] == "Die Katze"
-    assert segment.references == {"Human-A.0": "Eine Katze"}
-    assert read_ratings(path, Reading(non_translation=5.0))[0].ratings["anna"]["Human-A.0"] == -5.0
+    [segment] = rank_segments(read_judgments(path))
+    assert segment.outputs == ("Die Katze", "Der Kater", "Eine Katze")
+    assert segment.scores == pytest.approx((-5.1, 0.0, -25.0))
+    assert segment.ref == "Eine Katze"
+    [segment] = rank_segments(score_from_errors(read_judgments(path), 5.0))
+    assert segment.scores == pytest.approx((-5.1, 0.0, -5.0))
 
 
 def test_direct_assessment_with_raters(tmp_path: Path) -> None:
@@ -159,20 +180,32 @@ def test_direct_assessment_with_raters(tmp_path: Path) -> None:
         f"en-de\t1\t{system}\tanna\t{score}\tcat\tKatze\t{system}\n" for system, score in (("A", 80), ("B", 40))
     ]
     path.write_text(head + "".join(lines), encoding="utf-8")
-    [segment] = rank_segments(read_ratings(path), minimum=25)
+    [segment] = rank_segments(read_judgments(path), minimum=25)
     assert (segment.ref, segment.outputs, segment.pairs) == ("Katze", ("A", "B"), ((0, 1),))
-    path.write_text(head + lines[0] * 2, encoding="utf-8")
-    with pytest.raises(PrismError, match="line 3: rater anna has rated this output of A before"):
-        read_ratings(path)
+    path.write_text(head + "".join([*lines, lines[0]]), encoding="utf-8")
+    with pytest.raises(PrismError, match="rater anna has rated segment 1 of A twice"):
+        rank_segments(read_judgments(path))
+
+
+def mqm_file(path: Path, mqm: object) -> Path:
+    record = {"seg_id": 1, "src": "s", "ref": "r", "sys": {"A": "a", "B": "b"}, "mqm": mqm}
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return path
 
 
 def test_unknown_severities_point_to_the_given_scores(tmp_path: Path) -> None:
-    path = tmp_path / "mqm_en-ru.jsonl"
-    rating = {"anna": {"score": -10.0, "errors": [["Accuracy", "critical"]]}}
-    path.write_text(json.dumps({"seg_id": 1, "src": "s", "sys": {"A": "a"}, "mqm": {"A": rating}}) + "\n")
-    with pytest.raises(PrismError, match="A, anna: unknown severity 'critical'.*--given-scores"):
-        read_ratings(path)
-    assert read_ratings(path, Reading(given_scores=True))[0].ratings == {"anna": {"A": -10.0}}
+    mqm = {
+        "A": {"anna": {"score": -10.0, "errors": [["Accuracy", "critical"]]}},
+        "B": {"anna": {"score": 0.0, "errors": []}},
+    }
+    judgments = read_judgments(mqm_file(tmp_path / "mqm_en-ru.jsonl", mqm))
+    with pytest.raises(PrismError, match="segment 1 of A: unknown severity 'critical'.*--given-scores"):
+        score_from_errors(judgments)
+    [segment] = rank_segments(judgments)
+    assert (segment.scores, segment.pairs) == ((-10.0, 0.0), ((1, 0),))
+    del mqm["A"]["anna"]["score"]
+    with pytest.raises(PrismError, match="line 1: A, anna: unknown severity 'critical'"):
+        read_judgments(mqm_file(tmp_path / "mqm_en-ru.jsonl", mqm))
 
 
 @pytest.mark.parametrize(
@@ -181,32 +214,17 @@ def test_unknown_severities_point_to_the_given_scores(tmp_path: Path) -> None:
         ({"A": -1.0}, "'A' must be an object"),
         ({"A": {"anna": -1.0}}, "A, anna: a rating must be an object with a score or a list of errors"),
         ({"A": {"anna": {"errors": None}}}, "A, anna: errors must be a list"),
-        ({"A": {"anna": {"errors": [["Style", "Minor", "x"]]}}}, r"an error is \[category, severity\]"),
-        ({"A": {"anna": {"errors": [{"severity": "Minor"}]}}}, r"an error is \[category, severity\]"),
+        ({"A": {"anna": {"errors": [["Style", "Minor", "x"]]}}}, r"A, anna: an error is \[category, severity\]"),
+        ({"A": {"anna": {"errors": [{"severity": "Minor"}]}}}, r"A, anna: an error is \[category, severity\]"),
     ],
 )
 def test_ratings_of_another_shape(tmp_path: Path, mqm: object, message: str) -> None:
-    path = tmp_path / "mqm_en-de.jsonl"
-    path.write_text(json.dumps({"seg_id": 1, "src": "s", "sys": {"A": "a"}, "mqm": mqm}) + "\n")
-    with pytest.raises(PrismError, match=f"line 1: {message}|line 1: A, anna: {message}"):
-        read_ratings(path)
+    with pytest.raises(PrismError, match=f"line 1: {message}"):
+        read_judgments(mqm_file(tmp_path / "mqm_en-de.jsonl", mqm))
 
 
-def test_errors_may_be_objects(tmp_path: Path) -> None:
-    path = tmp_path / "mqm_en-de.jsonl"
-    errors = [{"category": "Style", "severity": "Minor", "start": 3}]
-    path.write_text(
-        json.dumps({"seg_id": 1, "src": "s", "sys": {"A": "a"}, "mqm": {"A": {"r": {"errors": errors}}}})
-    )
-    assert read_ratings(path)[0].ratings == {"r": {"A": -1.0}}
-    [judgments] = read_judgments(path)
+def test_errors_may_be_objects_with_spans(tmp_path: Path) -> None:
+    errors = [{"category": "Style", "severity": "Minor", "start": 3, "end": 5}]
+    judgments = read_judgments(mqm_file(tmp_path / "mqm_en-de.jsonl", {"A": {"r": {"errors": errors}}}))
     assert judgments.scores.tolist() == [[-1.0]]
-
-
-def test_a_single_rating_is_named_by_its_own_line(tmp_path: Path) -> None:
-    path = tmp_path / "da.tsv"
-    raters = (("A", "anna"), ("B", "anna"), ("A", "otto"))
-    lines = [f"en-de\t1\t{system}\t{rater}\t5\tcat\tKatze\t{system}" for system, rater in raters]
-    path.write_text("\n".join(["lp\tsegment\tsystem\trater\tscore\tsrc\tref\thyp", *lines]), encoding="utf-8")
-    with pytest.raises(PrismError, match="line 4: rater otto rated a single output"):
-        rank_segments(read_ratings(path))
+    assert judgments.ratings.errors == ((Error("Style", "Minor", (3, 5)),),)

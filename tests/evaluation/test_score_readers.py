@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import judged, scored
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, MetricScores, Texts, add_texts
+from prism_mt.evaluation.judgments import Texts, add_texts
 from prism_mt.evaluation.readers.scores import read_all_scores, read_scores
+from prism_mt.evaluation.readers.wmt_outputs import write_submission
 
 NAN = math.nan
 
@@ -29,10 +31,9 @@ def test_own_table(tmp_path: Path) -> None:
         "BLEU\ten-de\tA\t1\tNA",
     )
     chrf, bleu = read_scores(path)
-    assert (chrf.metric, chrf.pair, chrf.scores.tolist()) == ("chrF", "en-de", [[50.5]])
-    assert chrf.system_scores is not None
+    assert (chrf.metric, chrf.pair, chrf.segments.tolist()) == ("chrF", "en-de", [[50.5]])
     assert chrf.system_scores.tolist() == [40.0]
-    assert np.isnan(bleu.scores).all()
+    assert np.isnan(bleu.segments).all()
 
 
 def test_scores_given_twice_are_refused(tmp_path: Path) -> None:
@@ -46,13 +47,56 @@ def test_files_of_mt_metrics_eval(tmp_path: Path) -> None:
     write(folder / "chrF-refA.seg.score", "A\t1", "A\t2", "B\t3", "B\tNone")
     write(folder / "chrF-refA.sys.score", "A\t1.6", "B\t3")
     (scores,) = read_scores(folder / "chrF-refA.seg.score")
-    assert (scores.metric, scores.pair, scores.systems) == ("chrF-refA", "en-de", ("A", "B"))
-    np.testing.assert_array_equal(scores.scores, [[1, 2], [3, NAN]])
-    assert scores.system_scores is not None
+    assert (scores.metric, scores.pair, scores.systems) == ("chrF", "en-de", ("A", "B"))
+    assert "reference:refA" in scores.signature
+    np.testing.assert_array_equal(scores.segments, [[1, 2], [3, NAN]])
     assert scores.system_scores.tolist() == [1.6, 3.0]
-    assert [found.metric for found in read_scores(folder)] == ["chrF-refA"]
+    assert [found.metric for found in read_scores(folder)] == ["chrF"]
     with pytest.raises(PrismError, match="expected a system and a score"):
         read_scores(write(folder / "bad.seg.score", "A\t1", "A 1 2"))
+
+
+def test_references_are_variants_of_a_metric(tmp_path: Path) -> None:
+    folder = tmp_path / "metric-scores" / "en-de"
+    for name in ("prismRef-refA", "prismRef-refB", "prismSrc-src", "COMET-QE-src", "COMET-refA", "COMET-src"):
+        write(folder / f"{name}.seg.score", f"A\t{len(name)}", "A\t2")
+    write(tmp_path / "references" / "en-de.refA.txt", "x", "y")
+    with pytest.raises(PrismError, match=r"several references \(refA, refB\): choose one with reference="):
+        read_scores(tmp_path)
+    found = {one.metric: one for one in read_scores(tmp_path, reference="refA")}
+    assert list(found) == ["COMET-QE", "COMET", "COMET-src", "prismRef", "prismSrc"]
+    assert "reference:refA" in found["prismRef"].signature
+    assert "reference:src" in found["prismSrc"].signature
+    assert [one.metric for one in read_scores(folder, reference="refB")] == [
+        "COMET-QE",
+        "COMET",
+        "prismRef",
+        "prismSrc",
+    ]
+    with pytest.raises(PrismError, match="no scores under refC, only under refA, refB"):
+        read_scores(folder, reference="refC")
+
+
+def test_submissions_in_wmts_words_in_and_out(tmp_path: Path) -> None:
+    judgments = judged(
+        "t", "en-de", ("A", "B"), ("d::1", "d::2"), np.ones((2, 2)), documents=("d", "d"), domains=("news", "news")
+    )
+    metric = scored("mine", ("A", "B"), ("d::1", "d::2"), np.array([[0.5, -1.0], [NAN, 2.0]]))
+    write_submission(tmp_path / "mine.jsonl", metric, judgments)
+    record = json.loads((tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert record == {
+        "doc_id": "d",
+        "segment_id": "1",
+        "source_lang": "en",
+        "target_lang": "de",
+        "set_id": "official",
+        "system_id": "A",
+        "domain_name": "news",
+        "overall": 0.5,
+    }
+    (back,) = read_scores(tmp_path / "mine.jsonl")
+    assert (back.metric, back.pair) == ("mine", "en-de")
+    np.testing.assert_array_equal(back.align(judgments.systems, judgments.segments), metric.segments)
 
 
 def test_both_files_of_one_metric_are_one_metric(tmp_path: Path) -> None:
@@ -62,7 +106,7 @@ def test_both_files_of_one_metric_are_one_metric(tmp_path: Path) -> None:
         write(folder / "chrF-refA.sys.score", "A\t1.6"),
         write(folder / "BLEU-refA.sys.score", "A\t3"),
     ]
-    assert [found.metric for found in read_all_scores(files)] == ["chrF-refA", "BLEU-refA"]
+    assert [found.metric for found in read_all_scores(files)] == ["chrF", "BLEU"]
     # Submissions and tables of that name hold one level each.
     rows = [
         write(tmp_path / "m.sys.score", "m\ten-de\tnews\tA\t3"),
@@ -80,7 +124,7 @@ def test_submissions_keep_references_apart(tmp_path: Path) -> None:
     found = read_scores(path)
     assert [scores.metric for scores in found] == ["BLEU", "BLEU newstest2020 newstestB2020"]
     (segments,) = read_scores(write(tmp_path / "m.seg.score", "chrF cs-en newstest2019 A.1 3 0.5"))
-    assert (segments.segments, segments.scores.tolist()) == (("3",), [[0.5]])
+    assert (segments.segment_ids, segments.segments.tolist()) == (("3",), [[0.5]])
     with pytest.raises(PrismError, match="line 1: expected METRIC LP TESTSET SYSTEM SCORE"):
         read_scores(write(tmp_path / "x.sys.score", "BLEU A 3 4"))
 
@@ -89,43 +133,34 @@ def test_json_predictions(tmp_path: Path) -> None:
     document = {"seg": {"m": {"A": [0.1, None, 0.3]}}, "sys": {"m": {"A": 0.25}}}
     path = write(tmp_path / "predictions_en-de.json", json.dumps(document))
     (scores,) = read_scores(path)
-    assert scores.segments == ("1", "2", "3")
-    np.testing.assert_array_equal(scores.scores, [[0.1, NAN, 0.3]])
+    assert scores.segment_ids == ("1", "2", "3")
+    np.testing.assert_array_equal(scores.segments, [[0.1, NAN, 0.3]])
     with pytest.raises(PrismError, match="no metric scores of fr-en"):
         read_scores(path, pairs=("fr-en",))
     with pytest.raises(PrismError, match="not a JSON object"):
         read_scores(write(tmp_path / "x_en-de.json", "[1]"))
 
 
-JUDGMENTS = Judgments("t", "en-de", ("A", "B"), ("1", "2"), np.array([[1.0, 2.0], [3.0, NAN]]))
-
-
-def test_align_puts_scores_in_the_order_of_the_judgments() -> None:
-    scores = MetricScores("m", "en-de", ("B", "C", "A"), ("2", "9", "1"), np.arange(9.0).reshape(3, 3))
-    np.testing.assert_array_equal(scores.align(JUDGMENTS), [[8, 6], [2, 0]])
-    # Means over all segments that the metric has scored, judged or not.
-    np.testing.assert_array_equal(scores.align_systems(JUDGMENTS), [7, 1])
-    other = MetricScores("m", "en-de", ("C",), ("1",), np.ones((1, 1)))
-    assert np.isnan(other.align(JUDGMENTS)).all()
+JUDGMENTS = judged("t", "en-de", ("A", "B"), ("1", "2"), np.array([[1.0, 2.0], [3.0, NAN]]))
 
 
 def test_system_means_ignore_what_is_not_judged() -> None:
     assert JUDGMENTS.system_means().tolist() == [1.5, 3.0]
-    empty = Judgments("t", "en-de", ("A",), ("1",), np.array([[NAN]]))
+    empty = judged("t", "en-de", ("A",), ("1",), np.array([[NAN]]))
     assert math.isnan(empty.system_means()[0])
 
 
 def test_add_texts_aligns_segments() -> None:
     texts = Texts(("s2", "s1"), {"ref": ("r2", "r1")}, {"A": ("a2", "a1"), "B": ("b2", "b1"), "C": ("c", "c")})
-    source = Judgments("x", "en-de", (), ("2", "1"), np.empty((0, 2)), texts=texts)
+    source = judged("x", "en-de", (), ("2", "1"), np.empty((0, 2)), texts=texts)
     joined = add_texts(JUDGMENTS, source)
     assert joined.texts is not None
     assert joined.texts.outputs["A"] == ("a1", "a2")
-    systems_only = Judgments("t", "en-de", ("A",), (), np.empty((1, 0)), np.array([0.5]))
+    systems_only = judged("t", "en-de", ("A",), (), np.empty((1, 0)), system_scores=np.array([0.5]))
     assert add_texts(systems_only, source).segments == ("2", "1")
     with pytest.raises(PrismError, match="no texts of D"):
-        add_texts(Judgments("t", "en-de", ("D",), (), np.empty((1, 0))), source)
+        add_texts(judged("t", "en-de", ("D",), (), np.empty((1, 0))), source)
     with pytest.raises(PrismError, match="no texts of segment 7"):
-        add_texts(Judgments("t", "en-de", ("A",), ("7",), np.ones((1, 1))), source)
+        add_texts(judged("t", "en-de", ("A",), ("7",), np.ones((1, 1))), source)
     with pytest.raises(PrismError, match="has no texts"):
         add_texts(JUDGMENTS, JUDGMENTS)

@@ -7,6 +7,7 @@ from pathlib import Path
 from prism_mt._core.arguments import Command, Group, option
 from prism_mt._core.errors import PrismError
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
+from prism_mt.evaluation.mqm import score_from_errors
 from prism_mt.evaluation.overlap import warn_of_overlap
 from prism_mt.evaluation.ranking_pairs import (
     RankedSegment,
@@ -16,8 +17,7 @@ from prism_mt.evaluation.ranking_pairs import (
     within_length,
     write_ranked,
 )
-from prism_mt.evaluation.ratings import Reading, read_ratings
-from prism_mt.evaluation.readers import Request, read_judgments
+from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Table, number
 
@@ -59,18 +59,18 @@ def run_pairs(options: PairOptions) -> None:
     twice = [path for path, count in Counter(path.resolve() for path in options.judgments).items() if count > 1]
     if twice:
         raise PrismError(f"{twice[0]} is given twice: its segments would be both held out and trained on")
-    reading = Reading(options.pair, options.non_translation, options.given_scores)
+    pairs = (options.pair,) if options.pair else ()
     ranked: list[RankedSegment] = []
-    for path in options.judgments:
-        rated = read_ratings(path, reading)
-        ranked += rank_segments(rated, options.minimum, options.reference, not options.no_humans)
+    for judgments in read_all_judgments(options.judgments, pairs=pairs, prefer=("raw",)):
+        if not options.given_scores:
+            judgments = score_from_errors(judgments, options.non_translation)
+        ranked += rank_segments(judgments, options.minimum, options.reference, not options.no_humans)
     if options.max_pieces is not None:
         vocabulary = open_model(options.model).source
         ranked = within_length(ranked, lambda text: len(vocabulary.encode(text)), options.max_pieces)
     keys = segment_keys(ranked)
-    for path in options.test:
-        for judgments in read_judgments(path, Request(options.pair)):
-            warn_of_overlap(keys, judgments, "a model that is fine-tuned on these pairs")
+    for judgments in read_all_judgments(options.test, pairs=pairs):
+        warn_of_overlap(keys, judgments, "a model that is fine-tuned on these pairs")
     train, valid = split_off(ranked, options.held_out)
     write_ranked(options.folder / "train.jsonl", train)
     write_ranked(options.folder / "valid.jsonl", valid)

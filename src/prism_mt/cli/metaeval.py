@@ -12,19 +12,18 @@ from prism_mt.cli.metaeval_data import (
     TableOptions,
     check_plot,
     load,
-    task_of,
+    protocol_of,
     write_tables,
 )
 from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
 from prism_mt.cli.metaeval_references import REFERENCES
-from prism_mt.evaluation.judge import Evaluation, evaluate
+from prism_mt.evaluation.judge import Evaluation, judge, pooled_accuracy
 from prism_mt.evaluation.levels import Resampling
-from prism_mt.evaluation.protocols import PRESETS, Level, StatisticName, Task, Test
+from prism_mt.evaluation.protocols import PROTOCOLS, Level, Protocol, StatisticName, Test
 from prism_mt.report.metaeval import evaluation_table, overview_table
 from prism_mt.report.table import Column, Table, number, titles
-from prism_mt.stats.correlation import Averaging, pairwise_agreement
+from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
-from prism_mt.stats.outliers import top_systems, without_outliers
 
 
 @dataclass(kw_only=True)
@@ -52,16 +51,26 @@ class MetaevalOptions(MetricOptions, OutputOptions):
 
 def run(options: MetaevalOptions) -> None:
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
-    task = _task(options)
+    protocol = _protocol(options)
     check_plot(options)
     resampling = Resampling(options.draws, options.seed, options.alpha)
-    judged = [_selected(item, options) for item in load(options.judgments, options.scores, options, task)]
-    intervals = options.intervals or bool(options.plot and task.level != "systems")
-    evaluations = [evaluate(item.judgments, item.metrics, task, resampling, intervals) for item in judged]
+    judged = [_selected(item, options) for item in load(options.judgments, options.scores, options, protocol)]
+    intervals = options.intervals or bool(options.plot and protocol.level != "systems")
+    evaluations = [
+        judge(
+            item.judgments,
+            item.metrics,
+            protocol=protocol,
+            resampling=resampling,
+            intervals=intervals,
+            reference=item.reference,
+        )
+        for item in judged
+    ]
     tables = [evaluation_table(evaluation) for evaluation in evaluations]
     if len(evaluations) > 1:
         tables.append(overview_table(evaluations))
-        if task.level == "systems":
+        if protocol.level == "systems":
             tables.append(_pooled_accuracy(judged))
     write_tables(tables, options)
     if options.plot:
@@ -70,45 +79,38 @@ def run(options: MetaevalOptions) -> None:
 
 def list_presets(options: TableOptions) -> None:
     """Print the presets."""
-    rows = tuple((name, task.description, task.level) for name, task in PRESETS.items())
+    rows = tuple((name, protocol.description, protocol.level) for name, protocol in PROTOCOLS.items())
     write_tables([Table((Column("preset"), Column("rules"), Column("judges")), rows)], options)
 
 
-def _task(options: MetaevalOptions) -> Task:
-    """The preset's task with what the command line says instead."""
-    task = task_of(options)
+def _protocol(options: MetaevalOptions) -> Protocol:
+    """The preset's protocol with what the command line says instead."""
+    protocol = protocol_of(options)
     return replace(
-        task,
-        level=options.level or task.level,
-        statistic=options.statistic or task.statistic,
-        over=options.over or task.over,
-        test=options.test or task.test,
-        ties=options.ties or task.ties,
+        protocol,
+        level=options.level or protocol.level,
+        statistic=options.statistic or protocol.statistic,
+        over=options.over or protocol.over,
+        test=options.test or protocol.test,
+        ties=options.ties or protocol.ties,
     )
 
 
 def _selected(item: Judged, options: MetaevalOptions) -> Judged:
     judgments = item.judgments
     if options.drop_outliers:
-        judgments = without_outliers(judgments)
+        judgments = judgments.without_outliers()
     if options.top is not None:
         if options.top < 2:
             raise PrismError(f"--top must leave at least 2 systems, not {options.top}")
-        judgments = top_systems(judgments, options.top)
-    return Judged(judgments, item.metrics)
+        judgments = judgments.top_systems(options.top)
+    return replace(item, judgments=judgments)
 
 
 def _pooled_accuracy(judged: list[Judged]) -> Table:
     """Pairs of systems of all language pairs together, as the shared tasks count them."""
-    counts: dict[str, tuple[int, int]] = {}
-    for item in judged:
-        human = item.judgments.system_means()
-        for metric in item.metrics:
-            agreed, pairs = pairwise_agreement(human, metric.align_systems(item.judgments))
-            before = counts.get(metric.metric, (0, 0))
-            counts[metric.metric] = before[0] + agreed, before[1] + pairs
-    rows = [(name, agreed / pairs if pairs else None, pairs) for name, (agreed, pairs) in counts.items()]
-    rows.sort(key=lambda row: -(row[1] or 0))
+    found = pooled_accuracy((item.judgments, item.metrics) for item in judged)
+    rows = [(one.metric, one.accuracy, one.pairs) for one in found]
     columns = (Column("metric"), number("accuracy"), number("pairs", 0))
     return Table(columns, tuple(rows), "Accuracy over pairs of systems, all language pairs pooled")
 
@@ -121,7 +123,7 @@ def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> No
         plot_bars(evaluation, numbered(path, title, "bars"))
         human = judgments.system_means()
         scatters = [
-            Scatter(metric.metric, judgments.systems, human, metric.align_systems(judgments))
+            Scatter(metric.metric, judgments.systems, human, metric.higher.align_systems(judgments.systems))
             for metric in item.metrics
         ]
         if scatters and (human == human).any():

@@ -11,18 +11,19 @@ from prism_mt._core.arguments import option
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt.cli.encoders import EncoderOptions
-from prism_mt.evaluation.judgments import Judgments, MetricScores, add_texts
+from prism_mt.evaluation.judge import DEFAULT_PROTOCOL
+from prism_mt.evaluation.judgments import Judgments, add_texts
 from prism_mt.evaluation.overlap import warn_of_overlap
-from prism_mt.evaluation.protocols import PRESETS, Task, preset
-from prism_mt.evaluation.readers import Request, read_judgments
-from prism_mt.evaluation.readers.fields import first_line, stem
-from prism_mt.evaluation.readers.scores import read_all_scores
-from prism_mt.evaluation.scoring import make_metric, score_texts
+from prism_mt.evaluation.protocols import PROTOCOLS, Protocol, get_protocol
+from prism_mt.evaluation.readers import read_all_judgments
+from prism_mt.evaluation.readers.scores import read_all_scores, read_scores
+from prism_mt.evaluation.references import choose_reference
+from prism_mt.evaluation.scoring import TextScorer, score_texts
 from prism_mt.evaluation.sweep import find_metric, is_called
-from prism_mt.metrics.base import Metric
 from prism_mt.metrics.forced_decoding import LongPolicy
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metrics
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric, make_metrics
+from prism_mt.metrics.scores import MetricScores
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.table import Format, Table, render_all
 
@@ -78,7 +79,7 @@ class MetricOptions(EncoderOptions, TableOptions):
     pairs: list[str] = option("only these language pairs, such as en-de", [], metavar="LP")
     human_score: str | None = option("column or kind of human scores (raw, z, mqm)", None, metavar="NAME")
     humans: bool = option("judge human translations, too", False)
-    preset: str | None = option(f"rules of a shared task: {', '.join(PRESETS)}", None, metavar="NAME")
+    preset: str | None = option(f"rules of a shared task: {', '.join(PROTOCOLS)}", None, metavar="NAME")
 
 
 @dataclass(frozen=True)
@@ -87,48 +88,51 @@ class Judged:
 
     judgments: Judgments
     metrics: list[MetricScores]
+    reference: str | None = None
 
 
-def task_of(options: MetricOptions, default: str = "wmt21-mqm") -> Task:
-    """The preset's task."""
-    return preset(options.preset or default)
+def protocol_of(options: MetricOptions) -> Protocol:
+    """The protocol of the preset."""
+    return get_protocol(options.preset or DEFAULT_PROTOCOL)
 
 
-def load(paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, task: Task) -> list[Judged]:
+def load(
+    paths: Sequence[Path], scores: Sequence[Path], options: MetricOptions, protocol: Protocol
+) -> list[Judged]:
     """Judgments of all files with the metrics of their language pair, humans left out unless asked for."""
     pair = options.pairs[0] if len(options.pairs) == 1 else None
-    sources = _texts(options, pair)
-    found = []
+    sources = read_all_judgments([options.texts], pairs=options.pairs) if options.texts else []
+    found: list[tuple[Judgments, Path | None]] = []
     for path in paths:
-        for judgments in read_judgments(path, Request(pair, options.pairs, _human_score(path, options, task))):
+        for judgments in read_all_judgments(
+            [path], pairs=options.pairs, human_score=options.human_score, prefer=protocol.human_scores
+        ):
             if not options.humans:
                 judgments = judgments.without_humans()
             if options.texts:
                 judgments = add_texts(judgments, _matching(sources, judgments, options.texts))
-            found.append(judgments)
-    read = read_all_scores(scores, pair, options.pairs)
+            found.append((judgments, path if path.is_dir() else None))
+    read = read_all_scores(scores, pair, options.pairs, options.reference)
     for name in options.lower_is_better:
         if not any(is_called(metric, name) for metric in read):
             raise PrismError(f"--scores has no metric {name} that could count errors")
-    turned = options.lower_is_better
-    read = [_turned(metric) if any(is_called(metric, name) for name in turned) else metric for metric in read]
-    several = {pair for pair, count in Counter(judgments.pair for judgments in found).items() if count > 1}
+    lower = options.lower_is_better
+    read = [replace(metric, lower_is_better=any(is_called(metric, name) for name in lower)) for metric in read]
+    several = {pair for pair, count in Counter(judgments.pair for judgments, _ in found).items() if count > 1}
     if doubtful := several & {metric.pair for metric in read}:
         raise PrismError(
             f"there are several test sets of {', '.join(sorted(doubtful))}, and --scores do not say of which they are: "
             "judge one at a time"
         )
     models = models_of(options)
-    return [Judged(judgments, _metrics_of(judgments, read, options, task, models)) for judgments in found]
+    return [_judged(judgments, folder, read, options, protocol, models) for judgments, folder in found]
 
 
-def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -> str | None:
-    """The reference asked for, the standard one of the task, or the first of the shared tasks' usual names."""
-    if options.reference or judgments.texts is None:
-        return options.reference
-    known = judgments.texts.references
-    usual = (task.reference(judgments.testset, judgments.pair), "ref", "ref-A", "refA", "Human-A.0")
-    return next((name for name in usual if name in known), None)
+def reference_of(options: MetricOptions, judgments: Judgments, protocol: Protocol, needed: bool) -> str | None:
+    """The reference asked for or the standard one; None where no metric needs one and there is no choice."""
+    if not needed and (judgments.texts is None or options.reference is None):
+        return None
+    return choose_reference(judgments, options.reference, protocol)
 
 
 def models_of(options: MetricOptions) -> list[ModelInUse]:
@@ -138,16 +142,17 @@ def models_of(options: MetricOptions) -> list[ModelInUse]:
 
 def computed_metrics(
     judgments: Judgments, options: MetricOptions, models: Sequence[ModelInUse]
-) -> list[tuple[str, Metric]]:
+) -> list[TextScorer]:
     """The metrics that are computed, each with what it is called: where models make a difference, after its model."""
     made = [make_metrics(options.metric, _setting(judgments, options, model), make_metric) for model in models]
-    found: list[tuple[str, Metric]] = []
+    found: list[TextScorer] = []
     for versions in zip(*made, strict=True):
         if len({metric.signature() for metric in versions}) == 1:
-            found.append((versions[0].name, versions[0]))
+            found.append(TextScorer.of(versions[0]))
         else:
             found += [
-                (f"{metric.name}:{model.name}", metric) for model, metric in zip(models, versions, strict=True)
+                TextScorer.of(metric, f"{metric.name}:{model.name}")
+                for model, metric in zip(models, versions, strict=True)
             ]
     return found
 
@@ -171,53 +176,34 @@ def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
     sys.stdout.write(render_all(tables, options.format, width))
 
 
-def _human_score(path: Path, options: MetricOptions, task: Task) -> str | None:
-    """The kind asked for; otherwise the preset's, in a table that has it."""
-    if (
-        options.human_score
-        or task.human_score is None
-        or path.is_dir()
-        or stem(path).endswith((".jsonl", ".json"))
-    ):
-        return options.human_score
-    return task.human_score if task.human_score in first_line(path).lower().split() else None
-
-
-def _texts(options: MetricOptions, pair: str | None) -> list[Judgments]:
-    return read_judgments(options.texts, Request(pair, options.pairs)) if options.texts else []
-
-
 def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) -> Judgments:
     found = [source for source in sources if source.pair == judgments.pair]
     if not found:
         raise PrismError(f"{path} has no texts of {judgments.pair}")
-    found = [source for source in found if source.testset == judgments.testset] or found
+    found = [source for source in found if source.name == judgments.name] or found
     if len(found) > 1:
         raise PrismError(
-            f"{path} has texts of several test sets of {judgments.pair}, none called {judgments.testset}"
+            f"{path} has texts of several test sets of {judgments.pair}, none called {judgments.name}"
         )
     return found[0]
 
 
-def _metrics_of(
+def _judged(
     judgments: Judgments,
+    folder: Path | None,
     read: Sequence[MetricScores],
     options: MetricOptions,
-    task: Task,
+    protocol: Protocol,
     models: Sequence[ModelInUse],
-) -> list[MetricScores]:
-    """Metrics from files first, then those that are computed."""
+) -> Judged:
+    """Metrics from files first, then those of a folder of mt-metrics-eval, then those that are computed."""
+    computed = computed_metrics(judgments, options, models)
+    reference = reference_of(options, judgments, protocol, any("ref" in metric.needs for metric in computed))
     here = [metric for metric in read if metric.pair == judgments.pair]
+    if folder is not None and (folder / "metric-scores" / judgments.pair).is_dir():
+        here += read_scores(folder, pairs=(judgments.pair,), reference=reference)
     if options.select and here:
         here = [find_metric(here, name) for name in options.select]
-    reference = choose_reference(options, judgments, task)
-    only_judged = task.level != "systems"
-    for name, metric in computed_metrics(judgments, options, models):
-        here.append(replace(score_texts(metric, judgments, reference, only_judged), metric=name))
-    return here
-
-
-def _turned(metric: MetricScores) -> MetricScores:
-    """Error counts as scores of which higher ones are better."""
-    own = None if metric.system_scores is None else -metric.system_scores
-    return replace(metric, scores=-metric.scores, system_scores=own)
+    only_judged = protocol.level != "systems"
+    here += [score_texts(metric, judgments, reference, only_judged) for metric in computed]
+    return Judged(judgments, here, reference)

@@ -10,9 +10,9 @@ from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
     check_plot,
-    choose_reference,
     load,
-    task_of,
+    protocol_of,
+    reference_of,
     write_tables,
 )
 from prism_mt.engines.factory import EngineOptions
@@ -43,7 +43,7 @@ class SweepOptions(MetricOptions, OutputOptions):
     test_scores: list[Path] = option("metric scores of the test judgments", [], metavar="FILE")
     combine: list[str] = option("the metrics to combine (default: all)", [], metavar="NAME")
     steps: int = option("weights are multiples of 1/N", 20, metavar="N")
-    standardise: bool = option("give all metrics the same spread on the development judgments first", False)
+    as_they_are: bool = option("combine metrics without giving them the same spread first", False)
 
 
 def run_sweep(options: SweepOptions) -> None:
@@ -51,17 +51,17 @@ def run_sweep(options: SweepOptions) -> None:
     if options.steps < 1:
         raise PrismError("--steps must be at least 1")
     check_plot(options)
-    task = task_of(options)
-    dev = load(options.judgments, options.scores, options, task)
-    test = load(options.test, options.test_scores, options, task) if options.test else []
+    protocol = protocol_of(options)
+    dev = load(options.judgments, options.scores, options, protocol)
+    test = load(options.test, options.test_scores, options, protocol) if options.test else []
     names = options.combine or [metric.metric for metric in dev[0].metrics]
     found = sweep(
         names,
         [(item.judgments, item.metrics) for item in dev],
         [(item.judgments, item.metrics) for item in test],
-        task,
+        protocol,
         options.steps,
-        options.standardise,
+        not options.as_they_are,
     )
     write_tables([sweep_table(found)], options)
     if options.plot:
@@ -80,12 +80,12 @@ class DisagreementOptions(MetricOptions):
 
 def run_disagreements(options: DisagreementOptions) -> None:
     """Print the outputs on which people and the first metric differ most, with all metrics side by side."""
-    task = task_of(options)
+    protocol = protocol_of(options)
     tables = []
-    for item in load(options.judgments, options.scores, options, task):
+    for item in load(options.judgments, options.scores, options, protocol):
         if not item.metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
-        reference = choose_reference(options, item.judgments, task)
+        reference = item.reference or reference_of(options, item.judgments, protocol, needed=False)
         found = disagreements(item.judgments, item.metrics, options.count, reference)
         names = [metric.metric for metric in item.metrics]
         tables += disagreement_tables(found, names, item.judgments.place)

@@ -9,14 +9,22 @@ from prism_mt.cli.metaeval_data import (
     MetricOptions,
     OutputOptions,
     check_plot,
-    choose_reference,
     computed_metrics,
     load,
     models_of,
-    task_of,
+    protocol_of,
+    reference_of,
     write_tables,
 )
-from prism_mt.evaluation.machine_references import Studied, StudyLevel, study_references
+from prism_mt.evaluation.machine_references import (
+    Draw,
+    ErrorFree,
+    StudiedMetric,
+    StudyLevel,
+    StudyOptions,
+    study_references,
+)
+from prism_mt.evaluation.readers.families import read_families
 from prism_mt.evaluation.scoring import score_texts
 from prism_mt.report.references import studies_table, study_table
 
@@ -27,39 +35,38 @@ class ReferenceOptions(MetricOptions, OutputOptions):
 
     judgments: list[Path] = option("MQM judgments with texts", positional=True, metavar="JUDGMENTS")
     level: StudyLevel = option("judge segments, or pairs of systems", "segments")
-    draws: int = option("how often references are drawn", 5, metavar="N")
-    seed: int = option("seed of the draws", 1, metavar="N")
-    only_scored: list[str] = option(
-        "systems that never serve as references, such as relatives of others; 'metricsystem*' is a pattern",
-        [],
-        metavar="SYSTEM",
+    draw: Draw = option("one text by its MD5, as in the paper, or any candidate at random", "md5")
+    draws: int = option("random: how often references are drawn", 5, metavar="N")
+    seed: int = option("random: seed of the draws", 1, metavar="N")
+    error_free: ErrorFree = option("outputs without marked errors, or with a score that is not below 0", "errors")
+    families: Path | None = option(
+        "lines of SYSTEM and FAMILY, tab-separated (default: names that differ in a trailing number)",
+        None,
+        metavar="FILE",
     )
 
 
 def run_references(options: ReferenceOptions) -> None:
     """Print a table per language pair, then all pairs side by side."""
-    if options.draws < 1:
-        raise PrismError("--draws must be at least 1")
+    study = StudyOptions(options.level, options.draw, options.draws, options.seed, options.error_free)
+    families = read_families(options.families) if options.families else {}
     if options.humans:
         raise PrismError("machine-translated references are for machine translation only: leave out --humans")
     check_plot(options)
-    task = task_of(options)
-    given = load(options.judgments, options.scores, replace(options, metric=[]), task)
+    protocol = protocol_of(options)
+    given = load(options.judgments, options.scores, replace(options, metric=[]), protocol)
     models = models_of(options)
     studies = []
     for item in given:
-        metrics = [Studied(scores) for scores in item.metrics]
-        reference = choose_reference(options, item.judgments, task)
-        for name, metric in computed_metrics(item.judgments, options, models):
-            scores = score_texts(metric, item.judgments, reference, only_judged=True)
-            metrics.append(Studied(replace(scores, metric=name), metric))
+        judgments = replace(item.judgments, families=families)
+        metrics = [StudiedMetric(scores) for scores in item.metrics]
+        computed = computed_metrics(judgments, options, models)
+        reference = reference_of(options, judgments, protocol, needed=bool(computed))
+        for metric in computed:
+            metrics.append(StudiedMetric(score_texts(metric, judgments, reference, only_judged=True), metric))
         if not metrics:
             raise PrismError(f"{item.judgments.pair}: name a metric with --metric or --scores")
-        studies.append(
-            study_references(
-                item.judgments, metrics, options.level, options.draws, options.seed, options.only_scored
-            )
-        )
+        studies.append(study_references(judgments, metrics, study, reference))
     tables = [study_table(study) for study in studies]
     write_tables([*tables, studies_table(studies)] if len(studies) > 1 else tables, options)
     if options.plot:
@@ -73,8 +80,5 @@ REFERENCES = Command(
     "metrics under machine-translated instead of human references",
     ReferenceOptions,
     run_references,
-    """Metrics from --scores have no scores under other references: only their standard results are shown.
-
-WMT21 has five systems that were made for the metrics task. The published accuracies over pairs of systems come out
-where these do not serve as references: --level systems --only-scored 'metricsystem*'.""",
+    "Metrics from --scores have no scores under other references: only their standard results are shown.",
 )

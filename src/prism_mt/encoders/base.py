@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.tokens import Tokenizer, Tokens
+from prism_mt.engines.budgets import ENCODING
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 PieceVectors = NDArray[np.float32]
 """Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""
-
-_BUDGET = 4096
 
 
 class PieceEncoder(Protocol):
@@ -43,7 +42,7 @@ class PieceEncoder(Protocol):
 class NetworkEncoder(ABC):
     """A tokenizer with a network behind it; engines differ in how they run the network."""
 
-    budget = _BUDGET
+    budget = ENCODING
 
     def __init__(self, name: str, digest: str, layer: int | None, layers: int, tokenizer: Tokenizer) -> None:
         """Give one layer, or with None all of 0 to `layers`."""
@@ -86,7 +85,7 @@ class NetworkEncoder(ABC):
         """Compute B × layers × tokens × width for sequences of which the first is the longest."""
 
 
-def batches_by_length(lengths: Sequence[int], budget: int = _BUDGET) -> Iterator[list[int]]:
+def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:
     """Places of texts of similar length, longest first, whose padded length together stays within the budget."""
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     start = 0

@@ -46,12 +46,12 @@ class CT2Encoder(NetworkEncoder):
         try:
             return ctranslate2.Encoder(str(self._folder()), **options)
         except (RuntimeError, IndexError):  # a damaged file in the cache: build it again, once
-            return ctranslate2.Encoder(str(self._folder(rebuild=True)), **options)
+            return ctranslate2.Encoder(str(self._folder(thorough=True)), **options)
 
-    def _folder(self, rebuild: bool = False) -> Path:
+    def _folder(self, thorough: bool = False) -> Path:
         name = f"{self.digest[:24]}-encoder-{self._cut}-{self._precision}-r{REVISION}"
 
         def build() -> Any:
             return build_encoder(self._network.up_to(self._cut), self._network.weights(self._cut))
 
-        return stored(name, build, self._precision, rebuild)
+        return stored(name, build, self._precision, thorough)

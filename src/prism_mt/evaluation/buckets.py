@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.evaluation.judgments import Vector
+from prism_mt.stats.arrays import Vector
 
 _PARTS = 4
 

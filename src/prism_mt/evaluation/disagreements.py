@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import Matrix
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def disagreements(
     if texts and reference is not None and reference not in texts.references:
         known_names = ", ".join(texts.references) or "none"
         raise PrismError(f"{judgments.place} has no reference {reference!r}; it has {known_names}")
-    aligned = {metric.metric: metric.align(judgments) for metric in metrics}
+    aligned = {one.metric: one.higher.align(judgments.systems, judgments.segments) for one in metrics}
     known = ~np.isnan(judgments.scores)
     for scores in aligned.values():
         known &= ~np.isnan(scores)

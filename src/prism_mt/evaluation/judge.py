@@ -2,16 +2,26 @@
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, MetricScores
-from prism_mt.evaluation.levels import Bench, Resampling, make_bench
-from prism_mt.evaluation.protocols import Task
-from prism_mt.stats.bootstrap import Interval, interval
+from prism_mt.evaluation.buckets import by_name
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.levels import LevelComparison, Resampled, Resampling, compare_metrics
+from prism_mt.evaluation.protocols import Protocol, get_protocol
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.accuracy import pairwise_agreement
+from prism_mt.stats.arrays import row_means
 from prism_mt.stats.ranks import rank_clusters
+from prism_mt.stats.resampling import Interval
+from prism_mt.stats.ties import TieCalibration
 
+Part = Literal["domains", "documents"]
+DEFAULT_PROTOCOL = "wmt21-mqm"
 _LOG = logging.getLogger("prism_mt")
 
 
@@ -24,7 +34,10 @@ class MetricResult:
     interval: Interval | None
     p: float
     rank: int
-    beside: Mapping[str, float]
+    others: Mapping[str, float] = field(default_factory=dict)
+    """Other statistics of the same data, such as accuracy within segments beside a pooled correlation."""
+    calibration: TieCalibration | None = None
+    """Of acc-t23: the epsilon, and the accuracy of calling all pairs ties."""
 
 
 @dataclass(frozen=True)
@@ -34,71 +47,187 @@ class Evaluation:
     place: str
     pair: str
     size: str
-    task: Task
+    protocol: Protocol
     resampling: Resampling
     results: tuple[MetricResult, ...]
+    reference: str | None = None
+    """The reference that the metrics used, where it is known."""
+    resampled: Resampled = "segments"
     signatures: Mapping[str, str] = field(default_factory=dict)
     """How the scores of metrics were computed, where that is known."""
+    part: str = ""
+    """The domain or document, where this is not the whole test set."""
 
     def is_top(self, result: MetricResult) -> bool:
-        """Whether a result is the best or not significantly worse."""
-        return not math.isnan(result.value) and not result.p < self.resampling.alpha
+        """Whether a result is the best or not significantly worse; never so where nothing was tested."""
+        tested = self.protocol.test != "none"
+        return tested and not math.isnan(result.value) and not result.p < self.resampling.alpha
+
+    def value(self, metric: str) -> float:
+        """A metric's result; NaN where it has none."""
+        return next((result.value for result in self.results if result.metric == metric), math.nan)
 
 
-def evaluate(
+@dataclass(frozen=True)
+class Average:
+    """A metric's results in several evaluations and their mean, NaN where one of them is missing."""
+
+    metric: str
+    values: tuple[float, ...]
+    mean: float
+
+
+@dataclass(frozen=True)
+class PooledAccuracy:
+    """Share of pairs of systems of all language pairs together that a metric orders as people do."""
+
+    metric: str
+    accuracy: float
+    pairs: int
+
+
+def judge(
     judgments: Judgments,
-    metrics: Sequence[MetricScores],
-    task: Task,
+    scores: Iterable[MetricScores],
+    *,
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
     resampling: Resampling | None = None,
     intervals: bool = False,
+    reference: str | None = None,
 ) -> Evaluation:
-    """Judge metrics on one set of judgments; `intervals` asks for bootstrap intervals where the test has none."""
-    resampling = resampling or Resampling()
+    """Judge metrics on one set of judgments.
+
+    `intervals` asks for bootstrap intervals where the test has none. `reference` is the one that the metrics used.
+    """
+    protocol, resampling, metrics = get_protocol(protocol), resampling or Resampling(), list(scores)
     names = [metric.metric for metric in metrics]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise PrismError(f"two sets of scores are called {', '.join(twice)} ({judgments.pair}): rename one")
-    bench = make_bench(judgments, list(metrics), task, resampling)
-    if not bench.names:
+    compared = compare_metrics(judgments, metrics, protocol, resampling)
+    if not compared.names:
         raise PrismError(f"{judgments.place}: there is no metric to judge")
-    for name in bench.names:
-        if bench.missing(name):
-            count = bench.missing(name)
+    for name in compared.names:
+        if compared.missing(name):
+            count = compared.missing(name)
             _LOG.warning("%s, %s: %d judged items without a score are left out", judgments.pair, name, count)
-    values = {name: bench.value(name) for name in bench.names}
+    return Evaluation(
+        judgments.place,
+        judgments.pair,
+        compared.size(),
+        protocol,
+        resampling,
+        _results(compared, intervals),
+        reference,
+        compared.resampled,
+        {metric.metric: metric.signature for metric in metrics if metric.signature},
+    )
+
+
+def judge_parts(
+    judgments: Judgments,
+    scores: Iterable[MetricScores],
+    by: Part,
+    *,
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    resampling: Resampling | None = None,
+    reference: str | None = None,
+) -> list[Evaluation]:
+    """Judge metrics on every domain or document of its own, in the order of the data.
+
+    Parts are small: the p-values of a protocol's test would be many and say little, so that nothing is tested.
+    Parts in which nothing was judged are left out. System scores are means over the part's segments.
+    """
+    labels = judgments.domains if by == "domains" else judgments.documents
+    if not labels:
+        raise PrismError(f"{judgments.place} does not say which {by} its segments belong to")
+    untested = replace(get_protocol(protocol), test="none")
+    metrics, found = list(scores), []
+    for bucket in by_name(by, labels).parts:
+        part = judgments.on_segments(bucket.segments.tolist())
+        if part.judged().any():
+            here = [_on_part(metric, part) for metric in metrics]
+            evaluation = judge(part, here, protocol=untested, resampling=resampling, reference=reference)
+            found.append(replace(evaluation, part=bucket.label))
+    return found
+
+
+def average(evaluations: Sequence[Evaluation]) -> list[Average]:
+    """Average results over language pairs or parts, best mean first; metrics that lack one come last."""
+    names = dict.fromkeys(result.metric for evaluation in evaluations for result in evaluation.results)
+    found = []
+    for name in names:
+        values = tuple(evaluation.value(name) for evaluation in evaluations)
+        found.append(Average(name, values, float(np.mean(values))))
+    return sorted(found, key=lambda one: (math.isnan(one.mean), -one.mean))
+
+
+def pooled_accuracy(judged: Iterable[tuple[Judgments, Iterable[MetricScores]]]) -> list[PooledAccuracy]:
+    """Count pairs of systems of all language pairs together, as the shared tasks do; best first."""
+    counts: dict[str, tuple[int, int]] = {}
+    for judgments, metrics in judged:
+        human = judgments.system_means()
+        for metric in metrics:
+            agreed, pairs = pairwise_agreement(human, metric.higher.align_systems(judgments.systems))
+            before = counts.get(metric.metric, (0, 0))
+            counts[metric.metric] = before[0] + agreed, before[1] + pairs
+    found = [
+        PooledAccuracy(name, agreed / pairs if pairs else math.nan, pairs)
+        for name, (agreed, pairs) in counts.items()
+    ]
+    return sorted(found, key=lambda one: (math.isnan(one.accuracy), -one.accuracy))
+
+
+def _results(compared: LevelComparison, intervals: bool) -> tuple[MetricResult, ...]:
+    values = {name: compared.value(name) for name in compared.names}
     ordered = sorted(values, key=lambda name: (math.isnan(values[name]), -values[name]))
-    comparisons = _Comparisons(bench, values, resampling.alpha)
+    comparisons = _Comparisons(compared, values)
     ranks = rank_clusters(ordered, comparisons.is_better)
-    shown = intervals or task.test in ("intervals", "paired-bootstrap")
-    results = tuple(
+    shown = intervals or compared.protocol.test in ("intervals", "paired-bootstrap")
+    return tuple(
         MetricResult(
             metric=name,
             value=values[name],
-            interval=interval(bench.sample(name)) if shown else None,
+            interval=compared.interval(name) if shown else None,
             p=math.nan if name == ordered[0] else comparisons.p_value(ordered[0], name),
             rank=ranks[name],
-            beside=bench.beside(name),
+            others=compared.other_statistics(name),
+            calibration=compared.calibration(name),
         )
         for name in ordered
     )
-    signatures = {metric.metric: metric.signature for metric in metrics if metric.signature}
-    return Evaluation(judgments.place, judgments.pair, bench.size(), task, resampling, results, signatures)
+
+
+def _on_part(metric: MetricScores, part: Judgments) -> MetricScores:
+    """A metric's scores of some segments; those of systems are about these segments only."""
+    place = {name: index for index, name in enumerate(metric.segment_ids)}
+    columns = np.array([place[name] for name in part.segments if name in place], dtype=np.int64)
+    segments = metric.segments[:, columns]
+    statistics = None if metric.statistics is None else tuple(rows[columns] for rows in metric.statistics)
+    return replace(
+        metric,
+        segments=segments,
+        segment_ids=tuple(metric.segment_ids[column] for column in columns),
+        system_scores=row_means(segments) if statistics is None else metric.on(columns),
+        statistics=statistics,
+        tokens=None,
+    )
 
 
 class _Comparisons:
     """Tests between two metrics, each made once."""
 
-    def __init__(self, bench: Bench, values: Mapping[str, float], alpha: float) -> None:
-        self._bench, self._values, self._alpha = bench, values, alpha
+    def __init__(self, compared: LevelComparison, values: Mapping[str, float]) -> None:
+        self._compared, self._values = compared, values
         self._known: dict[tuple[str, str], float] = {}
 
     def p_value(self, better: str, worse: str) -> float:
         if (better, worse) not in self._known:
-            self._known[better, worse] = self._bench.p_value(better, worse)
+            self._known[better, worse] = self._compared.p_value(better, worse)
         return self._known[better, worse]
 
     def is_better(self, better: str, worse: str) -> bool:
         # A metric without a result ranks below all that have one.
         if math.isnan(self._values[worse]):
             return not math.isnan(self._values[better])
-        return self.p_value(better, worse) < self._alpha
+        return self.p_value(better, worse) < self._compared.resampling.alpha

@@ -1,24 +1,24 @@
-"""What people said of translations, and what metrics say: typed objects that all statistics work on.
+"""Human judgments of one test set and language pair: ratings, preferences, and the texts behind them.
 
-Scores are matrices of systems × segments in which NaN means "not judged" or "not scored". Higher is better,
-always: readers turn error counts around.
+Scores are matrices of systems × segments in which NaN means "not judged". Higher is better, always: readers turn
+error counts around.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Index = NDArray[np.int64]
+from prism_mt.evaluation.ratings import Ratings
+from prism_mt.stats.arrays import Index, Mask, Matrix, Vector, row_means
+from prism_mt.stats.outliers import outliers
 
 # The shared tasks' names of human translations: Human-A.0, HUMAN, ref-A, refA, refb, ref.
 _HUMAN = re.compile(r"(human|ref)([-_.]?[a-z])?(\.\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?P<stem>.*?\D)\d+")
 
 
 def is_human(system: str) -> bool:
@@ -33,6 +33,19 @@ class Texts:
     sources: tuple[str | None, ...]
     references: dict[str, tuple[str | None, ...]]
     outputs: dict[str, tuple[str | None, ...]]
+
+    def take(self, columns: Iterable[int]) -> "Texts":
+        """The texts of some segments, in the given order."""
+        columns = list(columns)
+
+        def pick(texts: Sequence[str | None]) -> tuple[str | None, ...]:
+            return tuple(texts[column] for column in columns)
+
+        return Texts(
+            pick(self.sources),
+            {name: pick(texts) for name, texts in self.references.items()},
+            {name: pick(texts) for name, texts in self.outputs.items()},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,114 +63,144 @@ class Preferences:
     def __len__(self) -> int:
         return len(self.segment)
 
-    def among(self, systems: Sequence[int], count: int) -> "Preferences":
-        """Those between the given systems only, renumbered in their order; `count` is the number of all systems."""
-        place = np.full(count, -1)
-        place[list(systems)] = np.arange(len(systems))
-        better, worse = place[self.better], place[self.worse]
-        both = (better >= 0) & (worse >= 0)
-        agreements = {metric: values[both] for metric, values in self.agreements.items()}
-        return Preferences(self.segment[both], better[both], worse[both], agreements)
+    def select(self, systems: Index, segments: Index) -> "Preferences":
+        """Keep preferences by the new places of systems and segments; -1 leaves one out."""
+        segment, better, worse = segments[self.segment], systems[self.better], systems[self.worse]
+        kept = (segment >= 0) & (better >= 0) & (worse >= 0)
+        agreements = {metric: values[kept] for metric, values in self.agreements.items()}
+        return Preferences(segment[kept], better[kept], worse[kept], agreements)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
     """Human judgments of one test set in one language pair.
 
-    `scores` may have no segments (only systems were judged), or be all NaN (only preferences are known).
-    `system_scores` are the official ones where they are known, otherwise means over segments are used.
+    There may be no ratings (only systems were judged, or only preferences are known). `system_scores` are the
+    official ones where they are known, otherwise means over segments are used.
     """
 
-    testset: str
+    name: str
+    """What to call the test set: its own name, or else that of its file."""
     pair: str
     systems: tuple[str, ...]
     segments: tuple[str, ...]
-    scores: Matrix
+    ratings: Ratings
     system_scores: Vector | None = None
     preferences: Preferences | None = None
     texts: Texts | None = None
+    testset: str = ""
+    """The test set's name where the data itself has it; never that of a file."""
+    documents: tuple[str, ...] = ()
+    """The document of every segment; empty where documents are not known."""
+    domains: tuple[str, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Families of systems that are stated; others are found by their names."""
+    standard_reference: str | None = None
+    """The reference that the data itself calls the standard one."""
 
     def __post_init__(self) -> None:
-        _check(f"judgments of {self.pair}", self.systems, self.segments, self.scores, self.system_scores)
+        where, systems, segments = f"judgments of {self.place}", len(self.systems), len(self.segments)
+        ratings = self.ratings
+        if len(ratings) and (ratings.system.max() >= systems or ratings.segment.max() >= segments):
+            raise ValueError(f"{where}: ratings of more than {systems} systems or {segments} segments")
+        for labels in (self.documents, self.domains):
+            if labels and len(labels) != segments:
+                raise ValueError(f"{where}: {len(labels)} documents or domains for {segments} segments")
+        if self.system_scores is not None and self.system_scores.shape != (systems,):
+            raise ValueError(f"{where}: {self.system_scores.shape} system scores for {systems} systems")
+        if np.isinf(ratings.score).any() or (
+            self.system_scores is not None and np.isinf(self.system_scores).any()
+        ):
+            raise PrismError(f"{where}: a score is infinite; leave it out or give it a finite value")
+
+    def __repr__(self) -> str:
+        raters, ratings = len(self.ratings.raters), len(self.ratings)
+        size = f"{len(self.systems)} systems, {len(self.segments)} segments, {ratings} ratings by {raters} raters"
+        return f"<judgments of {self.place}: {size}>"
 
     @property
     def place(self) -> str:
         """Test set and language pair; many test sets have the pair in their names already."""
-        return self.testset if self.pair in self.testset else f"{self.testset} {self.pair}".strip()
+        return self.name if self.pair in self.name else f"{self.name} {self.pair}".strip()
+
+    @cached_property
+    def scores(self) -> Matrix:
+        """Ratings averaged over raters, systems × segments."""
+        return self.ratings.average(len(self.systems), len(self.segments))
 
     def system_means(self) -> Vector:
         """The official system scores, otherwise means over the judged segments (NaN where there are none)."""
         return self.system_scores if self.system_scores is not None else row_means(self.scores)
 
-    def judged(self) -> NDArray[np.bool_]:
-        """Which outputs (systems × segments) have a judgment or take part in a preference."""
+    def judged(self) -> Mask:
+        """Outputs (systems × segments) that have a rating or take part in a preference."""
         judged = ~np.isnan(self.scores)
         if self.preferences is not None:
             judged[self.preferences.better, self.preferences.segment] = True
             judged[self.preferences.worse, self.preferences.segment] = True
         return judged
 
+    def family_names(self) -> tuple[str, ...]:
+        """The family of every system: the stated one, or else the name without a trailing number that others share."""
+        derived = families_by_name(self.systems)
+        return tuple(self.families.get(system, derived[system]) for system in self.systems)
+
     def select(self, systems: Iterable[str]) -> "Judgments":
         """The judgments of some systems only; preferences in which another one occurs are left out."""
         wanted = set(systems)
         kept = [index for index, name in enumerate(self.systems) if name in wanted]
-        preferences = None if self.preferences is None else self.preferences.among(kept, len(self.systems))
+        places, every = _new_places(kept, len(self.systems)), np.arange(len(self.segments))
         return replace(
             self,
             systems=tuple(self.systems[index] for index in kept),
-            scores=self.scores[kept],
+            ratings=self.ratings.select(places, every),
             system_scores=None if self.system_scores is None else self.system_scores[kept],
-            preferences=preferences,
+            preferences=None if self.preferences is None else self.preferences.select(places, every),
         )
 
     def without_humans(self) -> "Judgments":
         """The judgments of machine translation only."""
         return self.select(name for name in self.systems if not is_human(name))
 
+    def without_outliers(self) -> "Judgments":
+        """The judgments of the systems that are not outliers by people's system scores."""
+        dropped = outliers(self.system_means())
+        return self.select(name for name, drop in zip(self.systems, dropped, strict=True) if not drop)
 
-@dataclass(frozen=True, eq=False)
-class MetricScores:
-    """What one metric says of the outputs; `system_scores` where they are not means over segments (BLEU).
+    def top_systems(self, count: int) -> "Judgments":
+        """The judgments of the `count` systems that people like best; of equal ones the first."""
+        scores = self.system_means()
+        order = np.argsort(-scores, kind="stable")
+        order = order[~np.isnan(scores[order])][:count]
+        return self.select(self.systems[index] for index in order)
 
-    `signature` says how the scores were computed, where that is known.
-    """
+    def on_segments(self, columns: Sequence[int]) -> "Judgments":
+        """The judgments of some segments only; official system scores, which are about all of them, are left out."""
+        places, every = _new_places(columns, len(self.segments)), np.arange(len(self.systems))
 
-    metric: str
-    pair: str
-    systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    scores: Matrix
-    system_scores: Vector | None = None
-    signature: str = ""
+        def pick(labels: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(labels[column] for column in columns) if labels else ()
 
-    def __post_init__(self) -> None:
-        where = f"scores of {self.metric} for {self.pair}"
-        _check(where, self.systems, self.segments, self.scores, self.system_scores)
-
-    def align(self, judgments: Judgments) -> Matrix:
-        """Segment scores in the order of the judgments' systems and segments, NaN where there are none."""
-        rows, columns = _places(self.systems, judgments.systems), _places(self.segments, judgments.segments)
-        aligned = np.full((len(rows), len(columns)), np.nan)
-        known = np.ix_(rows >= 0, columns >= 0)
-        aligned[known] = self.scores[np.ix_(rows[rows >= 0], columns[columns >= 0])]
-        return aligned
-
-    def align_systems(self, judgments: Judgments) -> Vector:
-        """System scores in the order of the judgments: the metric's own, otherwise means over its segments."""
-        own = self.system_scores if self.system_scores is not None else row_means(self.scores)
-        rows = _places(self.systems, judgments.systems)
-        aligned = np.full(len(rows), np.nan)
-        aligned[rows >= 0] = own[rows[rows >= 0]]
-        return aligned
+        return replace(
+            self,
+            segments=pick(self.segments),
+            ratings=self.ratings.select(every, places),
+            system_scores=None,
+            preferences=None if self.preferences is None else self.preferences.select(every, places),
+            texts=None if self.texts is None else self.texts.take(columns),
+            documents=pick(self.documents),
+            domains=pick(self.domains),
+        )
 
 
-def row_means(scores: Matrix) -> Vector:
-    """Means over the known values of each row; NaN for a row that has none."""
-    known = ~np.isnan(scores)
-    count = known.sum(axis=1)
-    total = np.where(known, scores, 0.0).sum(axis=1)
-    means: Vector = np.divide(total, count, out=np.full(len(scores), np.nan), where=count > 0)
-    return means
+def families_by_name(systems: Sequence[str]) -> dict[str, str]:
+    """Families of systems whose names differ only in a trailing number; all others are families of their own."""
+    found = [_NUMBER.fullmatch(system) for system in systems]
+    stems = [match["stem"] if match else None for match in found]
+    return {
+        system: stem if stem is not None and stems.count(stem) > 1 else system
+        for system, stem in zip(systems, stems, strict=True)
+    }
 
 
 def add_texts(judgments: Judgments, source: Judgments) -> Judgments:
@@ -167,37 +210,19 @@ def add_texts(judgments: Judgments, source: Judgments) -> Judgments:
     missing = [name for name in judgments.systems if name not in source.texts.outputs]
     if missing:
         raise PrismError(f"no texts of {', '.join(missing)} ({judgments.pair}), but they are judged")
+    standard = judgments.standard_reference or source.standard_reference
     if not judgments.segments:
-        scores = np.full((len(judgments.systems), len(source.segments)), np.nan)
-        return replace(judgments, segments=source.segments, scores=scores, texts=source.texts)
-    columns = _places(source.segments, judgments.segments)
-    if (columns < 0).any():
-        absent = judgments.segments[int(np.argmax(columns < 0))]
-        raise PrismError(f"no texts of segment {absent} ({judgments.pair}), but it is judged")
-
-    def pick(texts: Sequence[str | None]) -> tuple[str | None, ...]:
-        return tuple(texts[column] for column in columns)
-
-    texts = Texts(
-        pick(source.texts.sources),
-        {name: pick(texts) for name, texts in source.texts.references.items()},
-        {name: pick(texts) for name, texts in source.texts.outputs.items()},
-    )
-    return replace(judgments, texts=texts)
+        return replace(judgments, segments=source.segments, texts=source.texts, standard_reference=standard)
+    place = {name: index for index, name in enumerate(source.segments)}
+    absent = [name for name in judgments.segments if name not in place]
+    if absent:
+        raise PrismError(f"no texts of segment {absent[0]} ({judgments.pair}), but it is judged")
+    texts = source.texts.take(place[name] for name in judgments.segments)
+    return replace(judgments, texts=texts, standard_reference=standard)
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> Index:
-    """Where each wanted name stands among `names`, -1 where it does not."""
-    place = {name: index for index, name in enumerate(names)}
-    return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
-
-
-def _check(
-    where: str, systems: Sequence[str], segments: Sequence[str], scores: Matrix, own: Vector | None
-) -> None:
-    if scores.shape != (len(systems), len(segments)):
-        raise ValueError(f"{where}: {scores.shape} scores for {len(systems)} systems, {len(segments)} segments")
-    if own is not None and own.shape != (len(systems),):
-        raise ValueError(f"{where}: {own.shape} system scores for {len(systems)} systems")
-    if np.isinf(scores).any() or (own is not None and np.isinf(own).any()):
-        raise PrismError(f"{where}: a score is infinite; leave it out or give it a finite value")
+def _new_places(kept: Sequence[int], count: int) -> Index:
+    """Where each of `count` items stands among those that are kept, -1 for the others."""
+    places = np.full(count, -1, dtype=np.int64)
+    places[list(kept)] = np.arange(len(kept))
+    return places

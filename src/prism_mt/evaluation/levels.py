@@ -1,64 +1,71 @@
 """Metrics side by side on one level of judgment: values, resampled values and tests between two of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Vector, row_means
-from prism_mt.evaluation.protocols import Task
-from prism_mt.stats.bootstrap import bootstrap_preferences, bootstrap_segments, paired_p
-from prism_mt.stats.bootstrap import interval as interval_of
-from prism_mt.stats.correlation import (
-    Correlation,
-    Statistic,
-    pairwise_accuracy,
-    segment_accuracy,
-    soft_pairwise_accuracy,
-)
-from prism_mt.stats.darr import agreement, build_preferences, credit, darr_tau
+from prism_mt._core.options import Config, option
+from prism_mt.evaluation.judgments import Judgments, Preferences
+from prism_mt.evaluation.protocols import Protocol
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
+from prism_mt.stats.arrays import Index, Matrix, Statistic, Vector, row_means
+from prism_mt.stats.correlation import Correlation, pairwise_difference_pearson
+from prism_mt.stats.darr import agreement, credit, darr_tau, find_preferences
 from prism_mt.stats.outliers import outliers
 from prism_mt.stats.permutation import Unit, permutation_test
-from prism_mt.stats.ties import acc_t23
+from prism_mt.stats.resampling import (
+    Interval,
+    bootstrap_preferences,
+    bootstrap_segments,
+    paired_p,
+    percentile_interval,
+)
+from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
+from prism_mt.stats.ties import TieCalibration, acc_t23, calibrate_ties
 from prism_mt.stats.williams import williams_test
 
+Resampled = Literal["segments", "systems", "preferences"]
+"""What is drawn with replacement."""
+_FEWEST_SYSTEMS = 3
+"""A correlation of two systems is 1, -1 or undefined, whatever is drawn."""
 _UNITS: dict[str, Unit] = {"perm-both": "both", "perm-segments": "segments", "perm-systems": "systems"}
 
 
 @dataclass(frozen=True)
-class Resampling:
+class Resampling(Config):
     """How often random procedures draw, and their seed: the same seed gives the same table."""
 
-    draws: int = 1000
-    seed: int = 1
-    alpha: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.draws < 1 or self.seed < 0 or not 0 < self.alpha < 1:
-            raise PrismError("draws must be at least 1, the seed at least 0, and alpha between 0 and 1")
+    draws: int = option("how often random procedures draw", 1000, metavar="N", low=1, high=1_000_000)
+    seed: int = option("seed of random procedures", 1, metavar="N", low=0)
+    alpha: float = option("level of significance", 0.05, metavar="A", low=1e-9, high=0.5)
 
     def generator(self) -> np.random.Generator:
         """A fresh generator, so that no result depends on what was computed before."""
         return np.random.default_rng(self.seed)
 
 
-class Bench(ABC):
-    """The metrics that are compared on some judgments under a task."""
+class LevelComparison(ABC):
+    """The metrics that are compared on some judgments under a protocol."""
 
-    def __init__(self, judgments: Judgments, task: Task, resampling: Resampling) -> None:
-        self.judgments, self.task, self.resampling = judgments, task, resampling
+    resampled: Resampled
+
+    def __init__(self, judgments: Judgments, protocol: Protocol, resampling: Resampling) -> None:
+        self.judgments, self.protocol, self.resampling = judgments, protocol, resampling
         self.names: list[str] = []
 
     @abstractmethod
     def value(self, name: str) -> float:
-        """The task's statistic for a metric."""
+        """The protocol's statistic for a metric."""
 
     @abstractmethod
-    def beside(self, name: str) -> Mapping[str, float]:
-        """Other views of the same data that every table shows beside the task's statistic."""
+    def other_statistics(self, name: str) -> Mapping[str, float]:
+        """Other statistics of the same data that every table shows beside the protocol's."""
 
     @abstractmethod
     def size(self) -> str:
@@ -72,6 +79,10 @@ class Bench(ABC):
     def resample(self) -> Matrix:
         """The statistic on resampled data, draws × metrics."""
 
+    def calibration(self, name: str) -> TieCalibration | None:
+        """Epsilon and all-tied baseline where the statistic calibrates ties."""
+        return None
+
     @cached_property
     def samples(self) -> Matrix:
         """Resampled values, the same draws for all metrics."""
@@ -82,13 +93,17 @@ class Bench(ABC):
         column: Vector = self.samples[:, self.names.index(name)]
         return column
 
+    def interval(self, name: str) -> Interval:
+        """The middle 95 % of a metric's resampled values."""
+        return percentile_interval(self.sample(name))
+
     def p_value(self, better: str, worse: str) -> float:
-        """One-sided p-value of the task's test; 0 or 1 for intervals, NaN where the test is not defined."""
-        test = self.task.test
+        """One-sided p-value of the protocol's test; 0 or 1 for intervals, NaN where the test is not defined."""
+        test = self.protocol.test
         if test == "paired-bootstrap":
             return paired_p(self.sample(better), self.sample(worse))
         if test == "intervals":
-            one, other = (interval_of(self.sample(name)) for name in (better, worse))
+            one, other = (self.interval(name) for name in (better, worse))
             if np.isnan([one.low, other.low]).any():
                 return float("nan")
             return 1.0 if one.overlaps(other) else 0.0
@@ -96,34 +111,40 @@ class Bench(ABC):
 
     def other_test(self, better: str, worse: str) -> float:
         """The tests that a level may have besides the bootstrap."""
-        raise PrismError(f"{self.task.test} does not test {self.task.level}")
+        raise PrismError(f"{self.protocol.test} does not test {self.protocol.level}")
 
 
-class SegmentBench(Bench):
+class SegmentComparison(LevelComparison):
     """Scores of single outputs against judgments of single outputs."""
 
+    resampled = "segments"
+
     def __init__(
-        self, judgments: Judgments, metrics: list[MetricScores], task: Task, resampling: Resampling
+        self, judgments: Judgments, metrics: Sequence[MetricScores], protocol: Protocol, resampling: Resampling
     ) -> None:
-        super().__init__(judgments, task, resampling)
+        super().__init__(judgments, protocol, resampling)
         self.names = [metric.metric for metric in metrics]
         self.human = judgments.scores
-        self._scores = {metric.metric: metric.align(judgments) for metric in metrics}
-        self.statistic = _segment_statistic(task)
+        self._scores = {one.metric: _segment_scores(one, judgments) for one in metrics}
+        self.statistic = _segment_statistic(protocol)
 
     def value(self, name: str) -> float:
-        """The task's statistic over all judged outputs."""
+        """The protocol's statistic over all judged outputs."""
         return self.statistic(self.human, self._scores[name])
 
-    def beside(self, name: str) -> Mapping[str, float]:
+    def other_statistics(self, name: str) -> Mapping[str, float]:
         """Pooled results also reward knowing which segments are hard; within segments only order counts."""
         scores = self._scores[name]
-        views: dict[str, Statistic] = {
+        others: dict[str, Statistic] = {
             "tau-b pooled": Correlation("kendall-b"),
             "tau-b in segments": Correlation("kendall-b", "segments"),
             "accuracy in segments": segment_accuracy,
         }
-        return {title: view(self.human, scores) for title, view in views.items() if view != self.statistic}
+        return {title: other(self.human, scores) for title, other in others.items() if other != self.statistic}
+
+    def calibration(self, name: str) -> TieCalibration | None:
+        """Epsilon and all-tied baseline of acc-t23."""
+        return calibrate_ties(self.human, self._scores[name]) if self.protocol.statistic == "acc-t23" else None
 
     def size(self) -> str:
         """Systems, segments and judged outputs."""
@@ -136,7 +157,7 @@ class SegmentBench(Bench):
         return int((np.isnan(self._scores[name]) & ~np.isnan(self.human)).sum())
 
     def resample(self) -> Matrix:
-        """Segments drawn with replacement."""
+        """Draw segments with replacement."""
         scores = [self._scores[name] for name in self.names]
         rng = self.resampling.generator()
         return bootstrap_segments(self.statistic, self.human, scores, rng, self.resampling.draws)
@@ -144,41 +165,54 @@ class SegmentBench(Bench):
     def other_test(self, better: str, worse: str) -> float:
         """Williams over all outputs, or a permutation test."""
         a, b = self._scores[better], self._scores[worse]
-        if self.task.test == "williams":
+        if self.protocol.test == "williams":
             return williams_test(self.human.ravel(), a.ravel(), b.ravel()).p
         rng = self.resampling.generator()
-        unit = _UNITS[self.task.test]
+        unit = _UNITS[self.protocol.test]
         return permutation_test(self.statistic, self.human, a, b, rng, self.resampling.draws, unit).p
 
 
-class SystemBench(Bench):
-    """System scores against judgments of systems; tests that resample need segment scores of both."""
+class SystemComparison(LevelComparison):
+    """System scores against judgments of systems.
+
+    Where people's segment scores are known, segments are drawn with replacement, and system scores are their means;
+    otherwise systems are drawn.
+    """
 
     def __init__(
-        self, judgments: Judgments, metrics: list[MetricScores], task: Task, resampling: Resampling
+        self, judgments: Judgments, metrics: Sequence[MetricScores], protocol: Protocol, resampling: Resampling
     ) -> None:
-        super().__init__(judgments, task, resampling)
+        super().__init__(judgments, protocol, resampling)
         self.names = [metric.metric for metric in metrics]
         self.human = judgments.system_means()
-        self.systems = {metric.metric: metric.align_systems(judgments) for metric in metrics}
-        self._segments = {metric.metric: metric.align(judgments) for metric in metrics}
-        self.statistic = _system_statistic(task, resampling)
+        self.systems = {one.metric: one.higher.align_systems(judgments.systems) for one in metrics}
+        self._segments = {one.metric: _segment_scores(one, judgments) for one in metrics}
+        self.statistic = _system_statistic(protocol, resampling, len(judgments.segments))
+        self.resampled = "systems" if np.isnan(judgments.scores).all() else "segments"
 
     def value(self, name: str) -> float:
-        """The task's statistic over systems."""
-        if self.task.statistic == "soft-accuracy":
-            return self.statistic(self.judgments.scores, self._segments[name])
-        return self.statistic(self.human[:, None], self.systems[name][:, None])
+        """The protocol's statistic over systems."""
+        return self._values[name]
 
-    def beside(self, name: str) -> Mapping[str, float]:
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        if isinstance(self.statistic, SoftPairwiseAccuracy):
+            # All metrics at once, so that people's p-values are computed once.
+            segments = [self._segments[name] for name in self.names]
+            found = self.statistic.each(self.judgments.scores, segments)
+        else:
+            found = [self.statistic(self.human[:, None], self.systems[name][:, None]) for name in self.names]
+        return dict(zip(self.names, found, strict=True))
+
+    def other_statistics(self, name: str) -> Mapping[str, float]:
         """The same without outlier systems, and the share of pairs of systems in the right order."""
         scores, kept = self.systems[name], ~outliers(self.human)
-        views = {}
-        if self.task.statistic != "soft-accuracy":
-            views["without outliers"] = self.statistic(self.human[kept][:, None], scores[kept][:, None])
-        if self.task.statistic != "accuracy":
-            views["accuracy"] = pairwise_accuracy(self.human, scores)
-        return views
+        others = {}
+        if self.protocol.statistic != "soft-accuracy":
+            others["without outliers"] = self.statistic(self.human[kept][:, None], scores[kept][:, None])
+        if self.protocol.statistic != "accuracy":
+            others["accuracy"] = pairwise_accuracy(self.human, scores)
+        return others
 
     def size(self) -> str:
         """Systems, and how many of them are outliers."""
@@ -190,49 +224,67 @@ class SystemBench(Bench):
         return int((np.isnan(self.systems[name]) & ~np.isnan(self.human)).sum())
 
     def resample(self) -> Matrix:
-        """Segments drawn with replacement, system scores are their means."""
+        """Draw segments with replacement, or systems where people judged only these."""
+        rng, draws = self.resampling.generator(), self.resampling.draws
+        if self.resampled == "systems":
+            return self._resample_systems(rng.integers(len(self.human), size=(draws, len(self.human))))
         scores = [self._with_segments(name) for name in self.names]
-        rng = self.resampling.generator()
-        return bootstrap_segments(self.statistic, self.judgments.scores, scores, rng, self.resampling.draws)
+        return bootstrap_segments(self.statistic, self.judgments.scores, scores, rng, draws)
+
+    def _resample_systems(self, chosen: Index) -> Matrix:
+        scores = [self.systems[name][:, None] for name in self.names]
+        human = self.human[:, None]
+        return np.array([[self.statistic(human[rows], one[rows]) for one in scores] for rows in chosen])
+
+    def interval(self, name: str) -> Interval:
+        """Leave out draws of so few different systems that the statistic is undefined."""
+        sample = self.sample(name)
+        defined = sample[~np.isnan(sample)]
+        few = int((~np.isnan(self.human) & ~np.isnan(self.systems[name])).sum()) < _FEWEST_SYSTEMS
+        return percentile_interval(sample if few or not len(defined) else defined)
 
     def other_test(self, better: str, worse: str) -> float:
         """Williams over systems, or a permutation test over segment scores."""
-        if self.task.test == "williams":
+        if self.protocol.test == "williams":
             return williams_test(self.human, self.systems[better], self.systems[worse]).p
         a, b = self._with_segments(better), self._with_segments(worse)
-        rng, unit = self.resampling.generator(), _UNITS[self.task.test]
+        rng, unit = self.resampling.generator(), _UNITS[self.protocol.test]
         return permutation_test(self.statistic, self.judgments.scores, a, b, rng, self.resampling.draws, unit).p
 
     def _with_segments(self, name: str) -> Matrix:
         if np.isnan(self.judgments.scores).all() or np.isnan(self._segments[name]).all():
             raise PrismError(
-                f"{self.task.test} needs segment scores of people and of {name}: use --test williams or none"
+                f"{self.protocol.test} needs segment scores of people and of {name}: choose the test williams or none"
             )
         return self._segments[name]
 
 
-class PreferenceBench(Bench):
+class PreferenceComparison(LevelComparison):
     """Metrics against preferences; metrics that are known only by their agreement take part as well."""
 
+    resampled = "preferences"
+
     def __init__(
-        self, judgments: Judgments, metrics: list[MetricScores], task: Task, resampling: Resampling
+        self, judgments: Judgments, metrics: Sequence[MetricScores], protocol: Protocol, resampling: Resampling
     ) -> None:
-        super().__init__(judgments, task, resampling)
-        preferences = judgments.preferences or build_preferences(judgments.scores)
+        super().__init__(judgments, protocol, resampling)
+        preferences = judgments.preferences or Preferences(*find_preferences(judgments.scores))
         if not len(preferences):
             raise PrismError(f"{judgments.place}: no two outputs differ by 25 points or more")
         self._segment = preferences.segment
         self._agreements = dict(preferences.agreements)
-        self._agreements |= {m.metric: agreement(preferences, m.align(judgments)) for m in metrics}
+        indices = preferences.segment, preferences.better, preferences.worse
+        for one in metrics:
+            self._agreements[one.metric] = agreement(_segment_scores(one, judgments), *indices)
         self.names = list(self._agreements)
 
     def value(self, name: str) -> float:
         """Tau over all preferences."""
-        return darr_tau(self._agreements[name], self.task.ties)
+        return darr_tau(self._agreements[name], self.protocol.ties)
 
-    def beside(self, name: str) -> Mapping[str, float]:
+    def other_statistics(self, name: str) -> Mapping[str, float]:
         """The mean of each segment's own tau: segments with many preferences weigh no more than others."""
-        values = credit(self._agreements[name], self.task.ties)
+        values = credit(self._agreements[name], self.protocol.ties)
         known = ~np.isnan(values)
         count = np.bincount(self._segment[known])
         total = np.bincount(self._segment[known], weights=values[known])
@@ -247,40 +299,48 @@ class PreferenceBench(Bench):
         return int(np.isnan(self._agreements[name]).sum())
 
     def resample(self) -> Matrix:
-        """Preferences drawn with replacement."""
+        """Draw preferences with replacement."""
         values = [self._agreements[name] for name in self.names]
         rng = self.resampling.generator()
-        return bootstrap_preferences(values, rng, self.resampling.draws, self.task.ties)
+        return bootstrap_preferences(values, rng, self.resampling.draws, self.protocol.ties)
 
 
-def make_bench(judgments: Judgments, metrics: list[MetricScores], task: Task, resampling: Resampling) -> Bench:
-    """The bench of the task's level."""
-    if task.level == "segments":
-        return SegmentBench(judgments, metrics, task, resampling)
-    if task.level == "systems":
-        return SystemBench(judgments, metrics, task, resampling)
-    return PreferenceBench(judgments, metrics, task, resampling)
+def compare_metrics(
+    judgments: Judgments, metrics: Sequence[MetricScores], protocol: Protocol, resampling: Resampling
+) -> LevelComparison:
+    """Put metrics side by side on the protocol's level."""
+    if protocol.level == "segments":
+        return SegmentComparison(judgments, metrics, protocol, resampling)
+    if protocol.level == "systems":
+        return SystemComparison(judgments, metrics, protocol, resampling)
+    return PreferenceComparison(judgments, metrics, protocol, resampling)
 
 
-def _segment_statistic(task: Task) -> Statistic:
-    match task.statistic:
+def _segment_scores(metric: MetricScores, judgments: Judgments) -> Matrix:
+    return metric.higher.align(judgments.systems, judgments.segments)
+
+
+def _segment_statistic(protocol: Protocol) -> Statistic:
+    match protocol.statistic:
         case "accuracy":
             return segment_accuracy
         case "acc-t23":
             return acc_t23
+        case "pdp":
+            return pairwise_difference_pearson
         case "pearson" | "spearman" | "kendall-b" | "kendall-c" as kind:
-            return Correlation(kind, task.over)
-    raise PrismError(f"{task.statistic} is not a statistic of segments")
+            return Correlation(kind, protocol.over)
+    raise PrismError(f"{protocol.statistic} is not a statistic of segments")
 
 
-def _system_statistic(task: Task, resampling: Resampling) -> Statistic:
+def _system_statistic(protocol: Protocol, resampling: Resampling, segments: int) -> Statistic:
     """A statistic of row means, so that the same function serves system scores and resampled segments."""
-    match task.statistic:
+    match protocol.statistic:
         case "soft-accuracy":
-            return lambda human, metric: soft_pairwise_accuracy(human, metric, resampling.generator())
+            return SoftPairwiseAccuracy(segments, resampling.generator())
         case "accuracy":
             return lambda human, metric: pairwise_accuracy(row_means(human), row_means(metric))
         case "pearson" | "spearman" | "kendall-b" | "kendall-c" as kind:
             whole = Correlation(kind)
             return lambda human, metric: whole(row_means(human)[:, None], row_means(metric)[:, None])
-    raise PrismError(f"{task.statistic} is not a statistic of systems")
+    raise PrismError(f"{protocol.statistic} is not a statistic of systems")

@@ -1,12 +1,15 @@
-"""What an error costs in Multidimensional Quality Metrics with the weights of Freitag et al. (2021)."""
+"""Scores of Multidimensional Quality Metrics from lists of errors, with the weights of Freitag et al. (2021)."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
 
 from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.ratings import Error
 
-_SEVERITIES = {"major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0, "trivial": 0.1}
 NON_TRANSLATION = 25.0
+NO_ERROR = "no-error"
+_SEVERITIES = {"major": 5.0, "minor": 1.0, "neutral": 0.0, NO_ERROR: 0.0, "trivial": 0.1}
 _PUNCTUATION = 0.1
 
 
@@ -16,25 +19,32 @@ def penalty(category: str, severity: str, non_translation: float = NON_TRANSLATI
     if kind in ("non-translation", "non translation"):
         return non_translation
     if weight is None:
-        raise ValueError(f"unknown severity {severity!r}; known: {', '.join(_SEVERITIES)}")
+        raise PrismError(f"unknown severity {severity!r}; known: {', '.join(_SEVERITIES)}")
     if kind.startswith("fluency/punctuation") and severity.lower() == "minor":
         return _PUNCTUATION
     return weight
 
 
-def score_errors(rating: Mapping[str, Any], where: str, non_translation: float = NON_TRANSLATION) -> float:
-    """Minus the penalties of a rating's `errors`: [category, severity] each, or an object with these keys."""
-    errors = rating.get("errors")
-    if not isinstance(errors, list):
-        raise PrismError(f"{where}: errors must be a list, not {errors!r:.60}")
+def score_errors(errors: Iterable[Error], non_translation: float = NON_TRANSLATION) -> float:
+    """Minus the sum of the penalties, added in the order of the errors: published counts depend on the last bits."""
     total = 0.0
     for error in errors:
-        words = [error.get("category"), error.get("severity")] if isinstance(error, dict) else error
-        if not isinstance(words, list) or len(words) != 2 or not all(isinstance(word, str) for word in words):
-            raise PrismError(f"{where}: an error is [category, severity], not {error!r:.60}")
-        try:
-            total += penalty(words[0], words[1], non_translation)
-        except ValueError as unknown:
-            hint = ", or take the file's own scores with --given-scores" if "score" in rating else ""
-            raise PrismError(f"{where}: {unknown}{hint}") from unknown
+        total += penalty(error.category, error.severity, non_translation)
     return -total
+
+
+def score_from_errors(judgments: Judgments, non_translation: float = NON_TRANSLATION) -> Judgments:
+    """Replace the scores of ratings that list errors by those of the weights above."""
+    ratings = judgments.ratings
+    scores = ratings.score.copy()
+    for row, errors in enumerate(ratings.errors):
+        if errors is not None:
+            try:
+                scores[row] = score_errors(errors, non_translation)
+            except PrismError as error:
+                system, segment = judgments.systems[ratings.system[row]], judgments.segments[ratings.segment[row]]
+                raise PrismError(
+                    f"{judgments.place}, segment {segment} of {system}: {error}; "
+                    "the scores of the file itself can be taken with given_scores (--given-scores)"
+                ) from error
+    return replace(judgments, ratings=replace(ratings, score=scores), system_scores=None)

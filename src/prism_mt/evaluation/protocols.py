@@ -1,49 +1,56 @@
-"""How metrics are judged, as data: level, statistic, ties, significance test; and the shared tasks' presets."""
+"""How metrics are judged, as data: level, statistic, ties, significance test; and those of the shared tasks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import suggestion
 from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
 
 Level = Literal["segments", "systems", "preferences"]
 StatisticName = Literal[
-    "pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23", "soft-accuracy", "darr"
+    "pearson",
+    "spearman",
+    "kendall-b",
+    "kendall-c",
+    "accuracy",
+    "acc-t23",
+    "pdp",
+    "soft-accuracy",
+    "darr",
 ]
 Test = Literal["williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"]
-_CORRELATIONS = ("pearson", "spearman", "kendall-b", "kendall-c")
 
-_FITTING: dict[Level, tuple[set[str], set[str]]] = {
-    "segments": (
-        {"pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "acc-t23"},
-        {"williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"},
-    ),
-    "systems": (
-        {"pearson", "spearman", "kendall-b", "kendall-c", "accuracy", "soft-accuracy"},
-        {"williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"},
-    ),
-    "preferences": ({"darr"}, {"paired-bootstrap", "intervals", "none"}),
+_CORRELATIONS = ("pearson", "spearman", "kendall-b", "kendall-c")
+_TESTS = ("williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none")
+_FITTING: dict[Level, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "segments": ((*_CORRELATIONS, "accuracy", "acc-t23", "pdp"), _TESTS),
+    "systems": ((*_CORRELATIONS, "accuracy", "soft-accuracy"), _TESTS),
+    "preferences": (("darr",), ("paired-bootstrap", "intervals", "none")),
 }
 
 
 @dataclass(frozen=True)
-class Task:
+class Protocol:
     """Everything that a table of results depends on besides the data.
 
-    `human_score` is the column to take of a table that has it and others, too.
-    `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `over` averages correlations
-    of segments only. `references` names the standard reference by a word of the test set's name and language pair.
+    `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `over` averages correlations of
+    segments only.
     """
 
+    name: str
     description: str
     level: Level
     statistic: StatisticName
     test: Test
     over: Averaging = "none"
     ties: TieRule = "discordant"
-    human_score: str | None = None
+    human_scores: tuple[str, ...] = ()
+    """Columns or kinds of human scores, best first, to take of data that have several."""
     references: tuple[tuple[str, str, str], ...] = ()
+    """Standard references: test set, language pair and name."""
 
     def __post_init__(self) -> None:
         statistics, tests = _FITTING[self.level]
@@ -59,47 +66,176 @@ class Task:
                 f"only correlations of segments are averaged over {self.over}, not {self.statistic} of {self.level}"
             )
 
-    def reference(self, testset: str, pair: str) -> str | None:
-        """The name of the standard reference, None where the task does not say."""
-        for word, languages, name in self.references:
-            if word in testset and languages == pair:
-                return name
-        return None
+    def standard_reference(self, testset: str, pair: str) -> str | None:
+        """The name of the standard reference of a test set, None where the protocol does not know it."""
+        return next((name for known, lp, name in self.references if (known, lp) == (testset, pair)), None)
 
 
-_WMT21_REFERENCES = (("news", "en-de", "ref-C"), ("news", "zh-en", "ref-B"), ("ted", "zh-en", "ref-B"))
+def _references(testset: str, **names: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((testset, pair.replace("_", "-"), name) for pair, name in names.items())
 
-PRESETS: dict[str, Task] = {
-    "wmt17-seg": Task("segment DA (z), Pearson, Williams", "segments", "pearson", "williams"),
-    "wmt17-darr": Task("daRR, a tie counts below only", "preferences", "darr", "intervals", ties="neutral"),
-    "wmt17-sys": Task("system DA, Pearson, Williams", "systems", "pearson", "williams"),
-    "wmt18-darr": Task("daRR, a tie is discordant", "preferences", "darr", "intervals"),
-    "wmt18-sys": Task("system DA, Pearson, Williams", "systems", "pearson", "williams"),
-    "wmt19-darr": Task("daRR, a tie is discordant", "preferences", "darr", "intervals"),
-    "wmt19-sys": Task("system DA, Pearson, Williams", "systems", "pearson", "williams"),
-    "wmt20-darr": Task("daRR from raw DA", "preferences", "darr", "intervals", human_score="raw"),
-    "wmt20-sys": Task("system DA (z), Pearson, Williams", "systems", "pearson", "williams"),
-    "wmt21-mqm": Task(
+
+# As mt-metrics-eval has them.
+_WMT21 = (
+    *_references("wmt21.news", en_de="refC", zh_en="refB", en_ru="refA"),
+    *_references("wmt21.tedtalks", en_de="refA", zh_en="refB", en_ru="refA"),
+)
+_WMT22 = _references("wmt22", en_de="refA", zh_en="refA", en_ru="refA", en_cs="refB", cs_en="refB")
+_WMT23 = _references("wmt23", en_de="refA", zh_en="refA", he_en="refB", en_he="refB")
+_DA = ("da-sqm", "wmt-appraise", "wmt")
+
+_ALL = (
+    Protocol("wmt17-seg", "segment DA (z), Pearson, Williams' test", "segments", "pearson", "williams"),
+    Protocol(
+        "wmt17-darr",
+        "daRR tau, a metric's tie counts only in the denominator; intervals without overlap",
+        "preferences",
+        "darr",
+        "intervals",
+        ties="neutral",
+    ),
+    Protocol("wmt17-sys", "system DA, Pearson, Williams' test", "systems", "pearson", "williams"),
+    Protocol("wmt18-darr", "daRR tau, a metric's tie is discordant", "preferences", "darr", "intervals"),
+    Protocol("wmt18-sys", "system DA, Pearson, Williams' test", "systems", "pearson", "williams"),
+    Protocol("wmt19-darr", "daRR tau, a metric's tie is discordant", "preferences", "darr", "intervals"),
+    Protocol("wmt19-sys", "system DA, Pearson, Williams' test", "systems", "pearson", "williams"),
+    Protocol(
+        "wmt20-darr",
+        "daRR tau from raw DA that differ by 25 or more",
+        "preferences",
+        "darr",
+        "intervals",
+        human_scores=("raw", "wmt-raw"),
+    ),
+    Protocol(
+        "wmt20-sys",
+        "system DA (z), Pearson, Williams' test",
+        "systems",
+        "pearson",
+        "williams",
+        human_scores=("z", "wmt-z"),
+    ),
+    Protocol(
+        "wmt21-mqm",
         "segment MQM, tau-b over all outputs, PERM-BOTH",
         "segments",
         "kendall-b",
         "perm-both",
-        references=_WMT21_REFERENCES,
+        human_scores=("mqm",),
+        references=_WMT21,
     ),
-    "wmt21-sys": Task(
-        "system MQM, accuracy over pairs of systems, PERM-BOTH",
+    Protocol(
+        "wmt21-sys",
+        "system MQM, accuracy over pairs of systems (of all language pairs together), PERM-BOTH",
         "systems",
         "accuracy",
         "perm-both",
-        references=_WMT21_REFERENCES,
+        human_scores=("mqm",),
+        references=_WMT21,
     ),
-    "wmt23-mqm": Task("segment MQM, acc-t23, PERM-BOTH", "segments", "acc-t23", "perm-both"),
-    "wmt24-sys": Task("soft pairwise accuracy, PERM-BOTH", "systems", "soft-accuracy", "perm-both"),
-}
+    Protocol(
+        "wmt22-mqm",
+        "segment MQM, tau-b over all outputs, PERM-BOTH",
+        "segments",
+        "kendall-b",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT22,
+    ),
+    Protocol(
+        "wmt22-sys",
+        "system MQM, accuracy over pairs of systems (of all language pairs together), PERM-BOTH",
+        "systems",
+        "accuracy",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT22,
+    ),
+    Protocol(
+        "wmt23-mqm",
+        "segment MQM, acc-t23: mean over segments of the share of pairs ordered or tied as by people, after tie "
+        "calibration; PERM-BOTH",
+        "segments",
+        "acc-t23",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT23,
+    ),
+    Protocol(
+        "wmt23-sys",
+        "system MQM, accuracy over pairs of systems (of all language pairs together), PERM-BOTH",
+        "systems",
+        "accuracy",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT23,
+    ),
+    Protocol(
+        "wmt24-mqm",
+        "segment MQM, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segments",
+        "acc-t23",
+        "perm-both",
+        human_scores=("mqm", "esa"),
+    ),
+    Protocol(
+        "wmt24-esa",
+        "segment ESA, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segments",
+        "acc-t23",
+        "perm-both",
+        human_scores=("esa", "esa_score"),
+    ),
+    Protocol(
+        "wmt24-sys",
+        "soft pairwise accuracy: agreement of people's and the metric's confidence that one system is better, mean "
+        "over language pairs; PERM-BOTH",
+        "systems",
+        "soft-accuracy",
+        "perm-both",
+        human_scores=("mqm", "esa"),
+    ),
+    Protocol(
+        "wmt25-mqm",
+        "segment MQM, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segments",
+        "acc-t23",
+        "perm-both",
+        human_scores=("mqm", "esa"),
+    ),
+    Protocol(
+        "wmt25-esa",
+        "segment ESA, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segments",
+        "acc-t23",
+        "perm-both",
+        human_scores=("esa", "overall", "esa_score"),
+    ),
+    Protocol(
+        "wmt25-sys",
+        "soft pairwise accuracy of systems by MQM or ESA, mean over language pairs; PERM-BOTH",
+        "systems",
+        "soft-accuracy",
+        "perm-both",
+        human_scores=("mqm", "esa"),
+    ),
+    Protocol(
+        "pdp",
+        "pairwise difference Pearson: correlation of differences between outputs of one segment, all segments "
+        "together (DiIanni and Deutsch 2025); PERM-BOTH",
+        "segments",
+        "pdp",
+        "perm-both",
+        human_scores=("mqm", "esa"),
+    ),
+)
+PROTOCOLS: Mapping[str, Protocol] = {protocol.name: protocol for protocol in _ALL}
 
 
-def preset(name: str) -> Task:
-    """A preset by its name."""
-    if name not in PRESETS:
-        raise PrismError(f"unknown preset {name!r}: choose one of {', '.join(PRESETS)}")
-    return PRESETS[name]
+def get_protocol(name: str | Protocol) -> Protocol:
+    """A protocol by its name; one that is no name is returned as it is."""
+    if isinstance(name, Protocol):
+        return name
+    if name not in PROTOCOLS:
+        raise PrismError(f"unknown protocol {name!r}{suggestion(name, PROTOCOLS)}")
+    return PROTOCOLS[name]

@@ -12,17 +12,20 @@ import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import from_table
+from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.overlap import segment_key
-from prism_mt.evaluation.ratings import ALL_RATERS, RatedSegment
+from prism_mt.evaluation.ratings import ALL_RATERS
 from prism_mt.evaluation.readers.fields import json_records
+from prism_mt.evaluation.references import choose_reference
 
-_USUAL_REFERENCES = ("ref", "ref-A", "refA", "Human-A.0")
 _LOG = logging.getLogger("prism_mt")
 
 
@@ -41,17 +44,26 @@ class RankedSegment:
     """Places of the better and the worse output; one pair for each rater who says so."""
 
 
+@dataclass
+class _Rated:
+    """The ratings of one segment by rater, then by system, in the order of the data."""
+
+    column: int
+    ratings: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
 def rank_segments(
-    rated: Sequence[RatedSegment], minimum: float = 0.1, reference: str | None = None, humans: bool = True
+    judgments: Judgments, minimum: float = 0.1, reference: str | None = None, humans: bool = True
 ) -> list[RankedSegment]:
     """Pair the outputs that each rater scored more than `minimum` apart; segments without a pair are left out.
 
     Human translations take part like any other output, unless `humans` is false.
     The differences are those of floating-point sums: the published counts depend on it.
     """
-    _check_raters(rated)
+    _check_raters(judgments)
+    reference = choose_reference(judgments, reference)
     ranked = []
-    for segment in rated if humans else [segment.without_humans() for segment in rated]:
+    for segment in _by_segment(judgments if humans else judgments.without_humans()):
         named = [
             (one, other) if scores[one] > scores[other] else (other, one)
             for scores in segment.ratings.values()
@@ -59,10 +71,11 @@ def rank_segments(
             if abs(scores[one] - scores[other]) > minimum
         ]
         if named:
-            ranked.append(_ranked(segment, named, reference))
+            ranked.append(_ranked(judgments, segment, named, reference))
     if not ranked:
         raise PrismError(
-            f"no rater scored two outputs of a segment more than {minimum:g} apart: no pairs are left"
+            f"{judgments.place}: no rater scored two outputs of a segment more than {minimum:g} apart: "
+            "no pairs are left"
         )
     return ranked
 
@@ -150,47 +163,66 @@ def segment_keys(segments: Iterable[RankedSegment]) -> frozenset[str]:
     return frozenset(segment_key(segment.lp, segment.src) for segment in segments)
 
 
-def _check_raters(rated: Iterable[RatedSegment]) -> None:
-    """A rater who rated a single output can never be paired, which is more likely a mistake in the file."""
-    counts: Counter[tuple[str, str]] = Counter()
-    where: dict[tuple[str, str], str] = {}
-    for segment in rated:
-        for rater, scores in segment.ratings.items():
-            counts[segment.pair, rater] += len(scores)
-            where[segment.pair, rater] = segment.rated_at.get(rater, segment.where)
-    for (pair, rater), count in counts.items():
-        if count == 1 and rater != ALL_RATERS:
+def _by_segment(judgments: Judgments) -> list[_Rated]:
+    found: dict[int, _Rated] = {}
+    for rater, system, column, score in judgments.ratings.rows():
+        rated = found.setdefault(column, _Rated(column))
+        scores = rated.ratings.setdefault(judgments.ratings.raters[rater], {})
+        name = judgments.systems[system]
+        if name in scores:
             raise PrismError(
-                f"{where[pair, rater]}: rater {rater} rated a single output of {pair}, which cannot be compared "
-                "with another one of theirs: take this rating out or correct the rater's name"
+                f"{judgments.place}: rater {judgments.ratings.raters[rater]} has rated segment "
+                f"{judgments.segments[column]} of {name} twice: keep one rating"
+            )
+        scores[name] = score
+    return list(found.values())
+
+
+def _check_raters(judgments: Judgments) -> None:
+    """A rater who rated a single output can never be paired, which is more likely a mistake in the file."""
+    ratings = judgments.ratings
+    if not len(ratings):
+        raise PrismError(f"{judgments.place} has no ratings of single outputs")
+    counts = Counter(ratings.rater.tolist())
+    for rater, count in counts.items():
+        if count == 1 and ratings.raters[rater] != ALL_RATERS:
+            row = int(np.flatnonzero(ratings.rater == rater)[0])
+            output = (
+                f"segment {judgments.segments[ratings.segment[row]]} of {judgments.systems[ratings.system[row]]}"
+            )
+            raise PrismError(
+                f"{judgments.place}: rater {ratings.raters[rater]} rated a single output, {output}, which cannot be "
+                "compared with another one of theirs: take this rating out or correct the rater's name"
             )
 
 
-def _ranked(segment: RatedSegment, named: Sequence[tuple[str, str]], reference: str | None) -> RankedSegment:
-    chosen = (reference,) if reference else _USUAL_REFERENCES
-    text = next((segment.references[name] for name in chosen if name in segment.references), None)
-    if text is None:
-        known = ", ".join(segment.references) or "no reference"
-        raise PrismError(
-            f"{segment.where}: no reference {' or '.join(chosen)}, only {known}: name one with --reference"
-        )
+def _ranked(
+    judgments: Judgments, segment: _Rated, named: Sequence[tuple[str, str]], reference: str
+) -> RankedSegment:
+    where = f"{judgments.place}, segment {judgments.segments[segment.column]}"
+    texts = judgments.texts
+    source = texts.sources[segment.column] if texts else None
+    reference_text = texts.references[reference][segment.column] if texts else None
+    if source is None or reference_text is None:
+        raise PrismError(f"{where}: a rated segment has no {'source' if source is None else reference}")
     systems = list(dict.fromkeys(system for scores in segment.ratings.values() for system in scores))
-    missing = [system for system in systems if system not in segment.outputs]
+    outputs = [
+        texts.outputs[system][segment.column] if texts and system in texts.outputs else None for system in systems
+    ]
+    missing = [system for system, output in zip(systems, outputs, strict=True) if output is None]
     if missing:
-        raise PrismError(f"{segment.where}: no text of {', '.join(missing)}, but it is rated")
-    if segment.source is None:
-        raise PrismError(f"{segment.where}: a rated segment has no source")
+        raise PrismError(f"{where}: no text of {', '.join(missing)}, but it is rated")
     given: dict[str, list[float]] = defaultdict(list)
     for scores in segment.ratings.values():
         for system, score in scores.items():
             given[system].append(score)
     place = {system: index for index, system in enumerate(systems)}
     return RankedSegment(
-        segment.pair,
-        segment.segment,
-        segment.source,
-        text,
-        tuple(segment.outputs[system] for system in systems),
+        judgments.pair,
+        judgments.segments[segment.column],
+        source,
+        reference_text,
+        tuple(output for output in outputs if output is not None),
         tuple(sum(given[system]) / len(given[system]) for system in systems),
         tuple((place[better], place[worse]) for better, worse in named),
     )

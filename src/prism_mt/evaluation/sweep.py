@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, Matrix, MetricScores, Vector
-from prism_mt.evaluation.levels import Resampling, make_bench
-from prism_mt.evaluation.protocols import Task
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.levels import Resampling, compare_metrics
+from prism_mt.evaluation.protocols import Protocol
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import Matrix, Vector
 
-Judged = tuple[Judgments, Sequence[MetricScores]]
+JudgmentsAndScores = tuple[Judgments, Sequence[MetricScores]]
 
 
 @dataclass(frozen=True)
@@ -31,33 +33,36 @@ class Sweep:
     metrics: tuple[str, ...]
     points: tuple[SweepPoint, ...]
     best: SweepPoint
+    standardized: bool = True
+    """Whether all metrics had the same spread before they were weighted."""
 
 
 def sweep(
     names: Sequence[str],
-    dev: Sequence[Judged],
-    test: Sequence[Judged],
-    task: Task,
+    dev: Sequence[JudgmentsAndScores],
+    test: Sequence[JudgmentsAndScores],
+    protocol: Protocol,
     steps: int = 20,
-    standardise: bool = False,
+    standardize: bool = True,
 ) -> Sweep:
     """Try all combinations of the named metrics in steps of 1/steps.
 
-    `standardise` gives every metric mean 0 and deviation 1 on the development set of its language pair (for
+    `standardize` gives every metric mean 0 and deviation 1 on the development set of its language pair (for
     pairs that the development set lacks: of all its pairs), for metrics whose scales differ, such as BLEU and Prism.
     """
     if len(names) < 2:
         raise PrismError("a combination needs at least two metrics")
-    scales = _Scales(names, dev, task) if standardise else None
+    scales = _Scales(names, dev, protocol) if standardize else None
     points = []
     for weights in simplex(len(names), steps):
-        on_dev = _mean_result(names, weights, dev, task, scales)
-        on_test = _mean_result(names, weights, test, task, scales) if test else math.nan
+        on_dev = _mean_result(names, weights, dev, protocol, scales)
+        on_test = _mean_result(names, weights, test, protocol, scales) if test else math.nan
         points.append(SweepPoint(weights, on_dev, on_test))
     defined = [point for point in points if not math.isnan(point.dev)]
     if not defined:
         raise PrismError("no combination has a defined result on the development set")
-    return Sweep(tuple(names), tuple(points), max(defined, key=lambda point: point.dev))
+    best = max(defined, key=lambda point: point.dev)
+    return Sweep(tuple(names), tuple(points), best, standardize)
 
 
 def simplex(parts: int, steps: int) -> Iterator[tuple[float, ...]]:
@@ -94,31 +99,33 @@ def find_metric(metrics: Sequence[MetricScores], name: str) -> MetricScores:
 
 
 def combine(judgments: Judgments, metrics: Sequence[MetricScores], weights: Sequence[float]) -> MetricScores:
-    """The weighted sum of metrics, segment by segment and system by system, in the order of the judgments."""
+    """The weighted sum of metrics, of which error rates are turned around, in the order of the judgments."""
     scores: Matrix = sum(
-        (weight * metric.align(judgments) for metric, weight in zip(metrics, weights, strict=True)),
+        (weight * _segment_scores(metric, judgments) for metric, weight in zip(metrics, weights, strict=True)),
         np.zeros_like(judgments.scores),
     )
     systems: Vector = sum(
-        (weight * metric.align_systems(judgments) for metric, weight in zip(metrics, weights, strict=True)),
+        (weight * _system_scores(metric, judgments) for metric, weight in zip(metrics, weights, strict=True)),
         np.zeros(len(judgments.systems)),
     )
     name = " + ".join(f"{weight:g} {metric.metric}" for metric, weight in zip(metrics, weights, strict=True))
-    return MetricScores(name, judgments.pair, judgments.systems, judgments.segments, scores, systems)
+    return MetricScores(
+        name, judgments.systems, scores, systems, segment_ids=judgments.segments, pair=judgments.pair
+    )
 
 
 class _Scales:
     """Standard deviations of metrics on the development set; means do not matter to any statistic."""
 
-    def __init__(self, names: Sequence[str], dev: Sequence[Judged], task: Task) -> None:
+    def __init__(self, names: Sequence[str], dev: Sequence[JudgmentsAndScores], protocol: Protocol) -> None:
         self._by_pair: dict[tuple[str, str], float] = {}
         self._overall: dict[str, float] = {}
         for name in names:
             everything = []
             for judgments, metrics in dev:
                 metric = find_metric(metrics, name)
-                systems = task.level == "systems"
-                scores = metric.align_systems(judgments) if systems else metric.align(judgments)
+                systems = protocol.level == "systems"
+                scores = _system_scores(metric, judgments) if systems else _segment_scores(metric, judgments)
                 self._by_pair[name, judgments.pair] = _deviation(scores)
                 everything.append(scores.ravel())
             self._overall[name] = _deviation(np.concatenate(everything))
@@ -128,7 +135,11 @@ class _Scales:
 
 
 def _mean_result(
-    names: Sequence[str], weights: Sequence[float], data: Sequence[Judged], task: Task, scales: _Scales | None
+    names: Sequence[str],
+    weights: Sequence[float],
+    data: Sequence[JudgmentsAndScores],
+    protocol: Protocol,
+    scales: _Scales | None,
 ) -> float:
     results = []
     for judgments, metrics in data:
@@ -136,8 +147,16 @@ def _mean_result(
         # A metric with weight 0 must not matter, not even by what it has not scored.
         used = [(find_metric(metrics, n), w) for n, w in zip(names, scaled, strict=True) if w]
         combined = combine(judgments, [metric for metric, _ in used], [weight for _, weight in used])
-        results.append(make_bench(judgments, [combined], task, Resampling()).value(combined.metric))
+        results.append(compare_metrics(judgments, [combined], protocol, Resampling()).value(combined.metric))
     return float(np.mean(results))
+
+
+def _segment_scores(metric: MetricScores, judgments: Judgments) -> Matrix:
+    return metric.higher.align(judgments.systems, judgments.segments)
+
+
+def _system_scores(metric: MetricScores, judgments: Judgments) -> Vector:
+    return metric.higher.align_systems(judgments.systems)
 
 
 def _deviation(scores: Matrix | Vector) -> float:

@@ -1,18 +1,24 @@
 """Tables of how well metrics agree with people."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from prism_mt.evaluation.bias import Bin, Summary
 from prism_mt.evaluation.disagreements import Disagreement, Disagreements
-from prism_mt.evaluation.judge import Evaluation
-from prism_mt.evaluation.protocols import Task
+from prism_mt.evaluation.judge import Evaluation, average
+from prism_mt.evaluation.protocols import Protocol
 from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.table import Column, Table, Value, number, titles
 
-_TITLES = {"kendall-b": "tau-b", "kendall-c": "tau-c", "darr": "tau", "pearson": "Pearson", "spearman": "Spearman"}
+_TITLES = {
+    "kendall-b": "tau-b",
+    "kendall-c": "tau-c",
+    "darr": "tau",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "pdp": "PDP",
+}
 _TESTS = {
     "williams": "Williams' test",
     "perm-both": "PERM-BOTH",
@@ -26,12 +32,15 @@ _TESTS = {
 def evaluation_table(evaluation: Evaluation) -> Table:
     """One language pair: the task's statistic, its interval, p-value and rank, and other views beside it."""
     results = evaluation.results
-    titles = [name for name in results[0].beside if not all(np.isnan(result.beside[name]) for result in results)]
+    titles = [name for name in results[0].others if not all(np.isnan(result.others[name]) for result in results)]
     shows_interval = any(result.interval for result in results)
-    shows_p = evaluation.task.test not in ("intervals", "none")
-    columns = [Column("metric"), number(statistic_title(evaluation.task))]
+    shows_p = evaluation.protocol.test not in ("intervals", "none")
+    columns = [Column("metric"), number(statistic_title(evaluation.protocol))]
     if shows_interval:
         columns += [number("low"), number("high")]
+    calibrated = any(result.calibration for result in results)
+    if calibrated:
+        columns += [number("epsilon"), number("all tied")]
     if shows_p:
         columns.append(number("p"))
     columns += [number("rank", 0), *(number(title) for title in titles)]
@@ -40,33 +49,31 @@ def evaluation_table(evaluation: Evaluation) -> Table:
         row: list[Value] = [result.metric, result.value]
         if shows_interval:
             row += [result.interval.low, result.interval.high] if result.interval else [None, None]
+        if calibrated:
+            ties = result.calibration
+            row += [ties.epsilon, ties.all_tied] if ties else [None, None]
         if shows_p:
             row.append(result.p)
-        rows.append((*row, result.rank, *(result.beside[title] for title in titles)))
+        rows.append((*row, result.rank, *(result.others[title] for title in titles)))
     bold = frozenset((index, 1) for index, result in enumerate(results) if evaluation.is_top(result))
-    caption = f"{evaluation.place}: {evaluation.size}"
+    reference = f", reference {evaluation.reference}" if evaluation.reference else ""
+    part = f", {evaluation.part}" if evaluation.part else ""
+    caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
     return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation), *evaluation.signatures.values()))
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
     """All language pairs side by side with their mean, as papers print it; the mean needs a value of every pair."""
-    names = list(dict.fromkeys(result.metric for evaluation in evaluations for result in evaluation.results))
     columns = (Column("metric"), *(number(title) for title in titles(evaluations)), number("mean"))
     found = [{result.metric: result for result in evaluation.results} for evaluation in evaluations]
-    rows: list[tuple[Any, ...]] = []
-    for name in names:
-        values = [results[name].value if name in results else float("nan") for results in found]
-        rows.append((name, *values, float(np.mean(values))))
-    # Best mean first; metrics that lack a language pair keep their order below.
-    rows.sort(key=lambda row: (np.isnan(row[-1]), -row[-1]))
+    rows: list[tuple[Value, ...]] = [(one.metric, *one.values, one.mean) for one in average(evaluations)]
     bold = frozenset(
         (index, place + 1)
         for place, evaluation in enumerate(evaluations)
         for index, row in enumerate(rows)
         if row[0] in found[place] and evaluation.is_top(found[place][row[0]])
     )
-    task = evaluations[0].task
-    caption = f"{statistic_title(task)}: all language pairs"
+    caption = f"{statistic_title(evaluations[0].protocol)}: all language pairs"
     return Table(columns, tuple(rows), caption, bold, (_note(evaluations[0]),))
 
 
@@ -75,7 +82,13 @@ def sweep_table(found: Sweep) -> Table:
     columns = (*(Column(name, ".2f", "right") for name in found.metrics), number("development"), number("test"))
     rows = tuple((*point.weights, point.dev, point.test) for point in found.points)
     best, width = found.points.index(found.best), len(found.metrics)
-    return Table(columns, rows, "Linear combinations", frozenset({(best, width), (best, width + 1)}))
+    return Table(
+        columns,
+        rows,
+        "Linear combinations",
+        frozenset({(best, width), (best, width + 1)}),
+        ("weights of standardized metrics" if found.standardized else "weights of the metrics as they are",),
+    )
 
 
 def disagreement_tables(found: Disagreements, metrics: Sequence[str], place: str) -> list[Table]:
@@ -115,21 +128,24 @@ def bins_table(models: Mapping[str, Sequence[Bin]]) -> Table:
     return Table(tuple(columns), tuple(rows), "Mean score by likeness to the reference")
 
 
-def statistic_title(task: Task) -> str:
+def statistic_title(protocol: Protocol) -> str:
     """What the main column is called."""
-    name = _TITLES.get(task.statistic, task.statistic)
-    return name if task.over == "none" else f"{name} in {task.over}"
+    name = _TITLES.get(protocol.statistic, protocol.statistic)
+    return name if protocol.over == "none" else f"{name} in {protocol.over}"
 
 
 def _note(evaluation: Evaluation) -> str:
     """What a mark means, with everything that it depends on."""
-    test, resampling = evaluation.task.test, evaluation.resampling
+    test, resampling = evaluation.protocol.test, evaluation.resampling
     if test == "none":
-        return "marked: all, as nothing was tested"
+        return "nothing is marked: no test was made"
     note = f"marked: best, or not significantly worse than the best by {_TESTS[test]}"
     if test != "intervals":
         note += f", p < {resampling.alpha:g}"
-    return note if test == "williams" else f"{note}, {resampling.draws} draws, seed {resampling.seed}"
+    if test == "williams":
+        return note
+    drawn = f" of {evaluation.resampled}" if test in ("intervals", "paired-bootstrap") else ""
+    return f"{note}, {resampling.draws} draws{drawn}, seed {resampling.seed}"
 
 
 def _disagreements(found: Sequence[Disagreement], metrics: Sequence[str], caption: str) -> Table:

@@ -8,11 +8,11 @@ from typing import Any
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.evaluation.bias import Bin
 from prism_mt.evaluation.judge import Evaluation
-from prism_mt.evaluation.judgments import Vector
-from prism_mt.evaluation.machine_references import Study
+from prism_mt.evaluation.machine_references import ReferenceStudy
 from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
 from prism_mt.report.table import titles
+from prism_mt.stats.arrays import Vector
 
 _ENDINGS = (".png", ".pdf", ".svg")
 _COLUMNS = 3
@@ -46,7 +46,7 @@ def plot_bars(evaluation: Evaluation, path: Path) -> None:
     errors = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
     names = [_plain(result.metric) for result in results]
     axes.barh(names, [result.value for result in results], xerr=errors, color=colours, ecolor="#444444", capsize=2)
-    axes.set_xlabel(statistic_title(evaluation.task))
+    axes.set_xlabel(statistic_title(evaluation.protocol))
     axes.set_title(_plain(evaluation.place))
     _save(figure, path)
 
@@ -102,7 +102,7 @@ def plot_bins(models: Mapping[str, Sequence[Bin]], path: Path) -> None:
     _save(figure, path)
 
 
-def plot_studies(studies: Sequence[Study], path: Path) -> None:
+def plot_studies(studies: Sequence[ReferenceStudy], path: Path) -> None:
     """Every metric under machine-translated references as a dot, its standard result as a ring before it."""
     figure, panels = _pyplot().subplots(
         1, len(studies), figsize=(3.6 * len(studies) + 1, 3), squeeze=False, sharey=True, layout="constrained"
@@ -116,7 +116,7 @@ def plot_studies(studies: Sequence[Study], path: Path) -> None:
         panel.scatter(machine, places, color="#1f5f8b", label="machine-translated")
         panel.set_yticks(places, [_plain(effect.metric) for effect in study.effects])
         panel.set_title(_plain(title))
-        panel.set_xlabel("tau-b ×100" if study.level == "segments" else "accuracy ×100")
+        panel.set_xlabel("tau-b ×100" if study.options.level == "segments" else "accuracy ×100")
     panels[0, 0].invert_yaxis()
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     _save(figure, path)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prism_mt.evaluation.machine_references import Study
+from prism_mt.evaluation.machine_references import ReferenceStudy
 from prism_mt.report.table import Column, Table, Value, number, titles
 
 _STATISTIC = {"segments": "tau-b over all outputs", "systems": "accuracy over pairs of systems"}
 
 
-def study_table(study: Study) -> Table:
+def study_table(study: ReferenceStudy) -> Table:
     """One language pair: both results, how much draws differ, and the relative change."""
     columns = (
         Column("metric"),
@@ -21,11 +21,15 @@ def study_table(study: Study) -> Table:
         (effect.metric, 100 * effect.standard, 100 * effect.machine, 100 * effect.spread, effect.change)
         for effect in study.effects
     )
-    caption = f"{study.place}: {study.segments} of {study.judged} segments have a machine-translated reference"
-    return Table(columns, rows, caption, notes=(_note(study),))
+    unit = "pair of systems" if study.options.level == "systems" else "system"
+    caption = (
+        f"{study.place}: {study.segments:.1f} of {study.judged} segments have a machine-translated reference, "
+        f"on average over every {unit}"
+    )
+    return Table(columns, rows, caption, notes=(_note(study), *_families(study)))
 
 
-def studies_table(studies: Sequence[Study]) -> Table:
+def studies_table(studies: Sequence[ReferenceStudy]) -> Table:
     """All language pairs side by side with their mean, as the paper prints it."""
     columns = [Column("metric")]
     for title in (*titles(studies), "mean"):
@@ -42,5 +46,15 @@ def studies_table(studies: Sequence[Study]) -> Table:
     return Table(tuple(columns), tuple(rows), "All language pairs", notes=(_note(studies[0]),))
 
 
-def _note(study: Study) -> str:
-    return f"×100: {_STATISTIC[study.level]}; {study.draws} draws of references, seed {study.seed}"
+def _note(study: ReferenceStudy) -> str:
+    options = study.options
+    draw = (
+        f"{options.draws} draws of references, seed {options.seed}" if options.draw == "random" else "draw by MD5"
+    )
+    standard = f"; standard reference {study.reference}" if study.reference else ""
+    return f"×100: {_STATISTIC[options.level]}; {draw}; error-free by {options.error_free}{standard}"
+
+
+def _families(study: ReferenceStudy) -> list[str]:
+    """Which systems never serve as references for each other."""
+    return [f"family {name}: {', '.join(systems)}" for name, systems in study.families.items()]

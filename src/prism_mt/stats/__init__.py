@@ -1,1 +1,1 @@
-"""Correlations, resampling and significance tests: pure functions of arrays."""
+"""Correlations, accuracies, resampling and significance tests, as pure functions of arrays."""

@@ -1,16 +1,19 @@
-"""Relative rankings made from direct assessment (daRR): people's clear preferences, and a metric's tau on them."""
+"""Relative rankings made from direct assessment (daRR): people's clear preferences, and a metric's tau on them.
+
+A preference is given by three indices: the segment, the better system and the worse one.
+"""
 
 from typing import Literal
 
 import numpy as np
 
-from prism_mt.evaluation.judgments import Matrix, Preferences, Vector
+from prism_mt.stats.arrays import Index, Matrix, Vector
 
 TieRule = Literal["discordant", "neutral"]
 
 
-def build_preferences(scores: Matrix, threshold: float = 25.0) -> Preferences:
-    """All pairs of outputs of a segment whose raw scores differ by at least `threshold` (systems × segments)."""
+def find_preferences(scores: Matrix, threshold: float = 25.0) -> tuple[Index, Index, Index]:
+    """All pairs of outputs of a segment whose raw scores differ by at least `threshold`: segment, better, worse."""
     first, second = np.triu_indices(len(scores), k=1)
     gap = scores[first] - scores[second]
     # A threshold of 0 must not make a preference of a tie; NaN compares as False.
@@ -20,20 +23,19 @@ def build_preferences(scores: Matrix, threshold: float = 25.0) -> Preferences:
     better = np.where(first_better, first[pair], second[pair])
     worse = np.where(first_better, second[pair], first[pair])
     order = np.lexsort((worse, better, segment))
-    return Preferences(segment[order], better[order], worse[order])
+    return segment[order], better[order], worse[order]
 
 
-def agreement(preferences: Preferences, metric: Matrix) -> Vector:
+def agreement(metric: Matrix, segment: Index, better: Index, worse: Index) -> Vector:
     """For each preference 1 where the metric agrees, -1 where it disagrees, 0 for a tie, NaN without a score."""
-    better = metric[preferences.better, preferences.segment]
-    worse = metric[preferences.worse, preferences.segment]
-    return np.sign(better - worse)
+    return np.sign(metric[better, segment] - metric[worse, segment])
 
 
 def darr_tau(agreements: Vector, ties: TieRule = "discordant") -> float:
     """(concordant - discordant) / pairs, over all segments at once; NaN entries are left out.
 
-    WMT18 and later count a metric's tie as discordant; WMT17 adds nothing for it above, but counts it below.
+    WMT18 and later count a metric's tie as discordant. WMT17 leaves it out of the numerator, but counts it in
+    the denominator.
     """
     known = agreements[~np.isnan(agreements)]
     if not len(known):

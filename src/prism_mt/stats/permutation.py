@@ -6,28 +6,36 @@ segments (inputs) or whole systems.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prism_mt.evaluation.judgments import Matrix
-from prism_mt.stats.correlation import Correlation, Statistic
-from prism_mt.stats.swaps import KendallSwaps
+from prism_mt.stats.arrays import Mask, Matrix, Statistic
+from prism_mt.stats.correlation import Correlation
+from prism_mt.stats.kendall_swaps import KendallSwaps
+from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
 
 Unit = Literal["both", "segments", "systems"]
 
 _BLOCK = 50
 # Differences that are equal but for rounding count as equal.
-_SLACK = 1e-12
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Permutation:
+class PermutationResult:
     """The observed difference, and the share of draws with one that is at least as large."""
 
     difference: float
     p: float
+
+
+class SwapCounter(Protocol):
+    """Prepared for human scores and two metrics' scores, whatever swapping does not change computed once."""
+
+    def count_large(self, keep: Mask, threshold: float) -> int:
+        """Count the draws (`keep`: draws × systems × segments) whose difference is `threshold` or more."""
+        ...
 
 
 def permutation_test(
@@ -38,7 +46,7 @@ def permutation_test(
     rng: np.random.Generator,
     draws: int = 1000,
     unit: Unit = "both",
-) -> Permutation:
+) -> PermutationResult:
     """One-sided test that metric `a` agrees better with people than `b`, over cells that have all three scores.
 
     Both are z-scored, so that a swap mixes comparable numbers. Undefined agreement gives NaN; an undefined
@@ -46,27 +54,46 @@ def permutation_test(
     """
     known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
     if not known.any():
-        return Permutation(float("nan"), float("nan"))
+        return PermutationResult(float("nan"), float("nan"))
     human, a, b = (np.where(known, scores, np.nan) for scores in (human, a, b))
-    a, b = _standardise(a), _standardise(b)
+    a, b = _standardize(a), _standardize(b)
     observed = statistic(human, a) - statistic(human, b)
     if np.isnan(observed):
-        return Permutation(float("nan"), float("nan"))
+        return PermutationResult(float("nan"), float("nan"))
+    counter = _swap_counter(statistic, human, a, b)
+    large = sum(
+        counter.count_large(keep, observed - _ROUNDING) for keep in _draw_masks(rng, draws, human.shape, unit)
+    )
+    return PermutationResult(observed, large / draws)
+
+
+def _swap_counter(statistic: Statistic, human: Matrix, a: Matrix, b: Matrix) -> SwapCounter:
+    """The fastest way to recompute a statistic after swaps."""
     if statistic == Correlation("kendall-b"):
-        swaps = KendallSwaps(human[known], a[known], b[known])
-        large = sum(
-            swaps.count_large(keep[:, known], observed - _SLACK) for keep in _draw(rng, draws, human.shape, unit)
-        )
-        return Permutation(observed, large / draws)
-    large = 0
-    for block in _draw(rng, draws, human.shape, unit):
-        for keep in block:
-            difference = statistic(human, np.where(keep, a, b)) - statistic(human, np.where(keep, b, a))
-            large += not difference < observed - _SLACK
-    return Permutation(observed, large / draws)
+        return KendallSwaps(human, a, b)
+    if isinstance(statistic, SoftPairwiseAccuracy):
+        return statistic.swaps(human, a, b)
+    return _PlainSwaps(statistic, human, a, b)
 
 
-def _draw(rng: np.random.Generator, draws: int, shape: tuple[int, ...], unit: Unit) -> Iterator[NDArray[np.bool_]]:
+@dataclass(frozen=True, eq=False)
+class _PlainSwaps:
+    """Recomputes any statistic in full for every draw."""
+
+    statistic: Statistic
+    human: Matrix
+    a: Matrix
+    b: Matrix
+
+    def count_large(self, keep: Mask, threshold: float) -> int:
+        return sum(not self._difference(draw) < threshold for draw in keep)
+
+    def _difference(self, keep: Mask) -> float:
+        a, b = np.where(keep, self.a, self.b), np.where(keep, self.b, self.a)
+        return self.statistic(self.human, a) - self.statistic(self.human, b)
+
+
+def _draw_masks(rng: np.random.Generator, draws: int, shape: tuple[int, ...], unit: Unit) -> Iterator[Mask]:
     """Blocks of masks (draws × systems × segments): True where a metric keeps its own score."""
     systems, segments = shape
     size = {"both": (systems, segments), "segments": (1, segments), "systems": (systems, 1)}[unit]
@@ -76,7 +103,7 @@ def _draw(rng: np.random.Generator, draws: int, shape: tuple[int, ...], unit: Un
         yield np.broadcast_to(coins, (count, systems, segments))
 
 
-def _standardise(scores: Matrix) -> Matrix:
+def _standardize(scores: Matrix) -> Matrix:
     """z-scores over all known cells; zeros for a constant metric."""
     spread = float(np.nanstd(scores))
     return (scores - np.nanmean(scores)) / (spread if spread > 0 else 1.0)

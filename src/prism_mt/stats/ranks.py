@@ -1,21 +1,23 @@
-"""Ranks of metrics, and of systems: those that cannot be told apart share one."""
+"""Ranks of metrics or systems, shared by those that cannot be told apart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item", bound=Hashable)
 
 
-def rank_clusters(ordered: Sequence[str], is_better: Callable[[str, str], bool]) -> dict[str, int]:
-    """Ranks from 1 for names ordered from best to worst.
+def rank_clusters(ordered: Sequence[Item], is_better: Callable[[Item, Item], bool]) -> dict[Item, int]:
+    """Ranks from 1 for items ordered from best to worst.
 
-    A name opens a new rank when it is significantly worse than any one of the current rank (the shared tasks'
+    An item opens a new rank when it is significantly worse than any one of the current rank (the shared tasks'
     rule). `is_better(x, y)` says whether x is significantly better than y; it is only asked where it matters.
     """
-    ranks: dict[str, int] = {}
-    cluster: list[str] = []
-    for name in ordered:
-        if any(is_better(member, name) for member in cluster):
-            cluster = []
-        if not cluster:
-            rank = max(ranks.values(), default=0) + 1
-        cluster.append(name)
-        ranks[name] = rank
+    ranks: dict[Item, int] = {}
+    cluster: list[Item] = []
+    rank = 0
+    for item in ordered:
+        if not cluster or any(is_better(member, item) for member in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(item)
+        ranks[item] = rank
     return ranks

@@ -1,15 +1,20 @@
-"""Draw other test sets from this one: bootstrap and approximate randomisation, draw for draw those of sacreBLEU.
+"""Bootstrap and approximate randomization: how far a result would move with other segments, preferences or systems.
 
-Statistics add up over segments, so a drawn test set is a row of weights, and all of them are one matrix product.
+Two families of tools do this in two ways, and their numbers differ in the last digits. To compare systems we draw,
+cut intervals and count p-values as sacreBLEU does: `Bootstrap`, `Randomization`, `sacrebleu_interval`,
+`bootstrap_p`, `chance`. To judge metrics we do as the metrics shared tasks and the Prism paper: `bootstrap_segments`,
+`bootstrap_preferences`, `bootstrap_systems`, `percentile_interval`, `paired_p`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.evaluation.judgments import Matrix, Vector
-from prism_mt.stats.bootstrap import Interval
+from prism_mt.stats.arrays import Matrix, Statistic, Vector
+from prism_mt.stats.correlation import pearson
+from prism_mt.stats.darr import TieRule, credit
 
 Aggregate = Callable[[Sequence[float]], float]
 """From added statistics to a system score."""
@@ -17,11 +22,133 @@ Aggregate = Callable[[Sequence[float]], float]
 _ROWS = 32
 """Draws made at a time: their coins fill whole words of 32 random bits, and so are those of one large draw."""
 _COLUMNS = 1 << 16
+_PREFERENCE_DRAWS = 20
 _EQUAL = 1e-9
 
 
+@dataclass(frozen=True)
+class Interval:
+    """The middle share of the resampled results."""
+
+    low: float
+    high: float
+
+    def overlaps(self, other: "Interval") -> bool:
+        """Whether two intervals have a point in common; without overlap a difference is called significant."""
+        return self.low <= other.high and other.low <= self.high
+
+
+def percentile_interval(samples: Vector, confidence: float = 0.95) -> Interval:
+    """The percentile interval of metrics' results, interpolated between draws; NaN when any result is undefined.
+
+    The daRR tables of WMT17 to WMT20 and the Prism paper compare such intervals of 1,000 draws.
+    """
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(samples, [tail, 1 - tail])
+    return Interval(float(low), float(high))
+
+
+def sacrebleu_interval(samples: Vector) -> Interval:
+    """The 95 % interval of system scores, cut at the same order statistics as sacreBLEU's."""
+    ordered = np.sort(samples)
+    cut = len(ordered) // 40
+    return Interval(float(ordered[cut]), float(ordered[len(ordered) - cut - 1]))
+
+
+def paired_p(better: Vector, worse: Vector) -> float:
+    """One-sided p-value for two metrics: share of draws in which the better one is not better (Koehn 2004).
+
+    A draw in which a result is undefined counts against the difference.
+    """
+    return float((~(better > worse)).mean())
+
+
+def bootstrap_p(first: Vector, second: Vector, difference: float) -> float:
+    """p-value for two systems from their scores on the same drawn test sets, as sacreBLEU computes it."""
+    differences = np.abs(first - second)
+    return chance(differences - differences.mean(), difference)
+
+
+def chance(differences: Vector, observed: float) -> float:
+    """How often chance alone gives a larger difference than the observed one; one draw is added to both counts.
+
+    Systems with equal scores get 1: sacreBLEU, which asks whether chance gives more than nothing, calls equal
+    systems significantly different.
+    """
+    if abs(observed) < _EQUAL:
+        return 1.0
+    larger = int((differences > abs(observed)).sum())
+    return (larger + 1) / (len(differences) + 1)
+
+
+def bootstrap_segments(
+    statistic: Statistic, human: Matrix, metrics: Sequence[Matrix], rng: np.random.Generator, draws: int = 1000
+) -> Matrix:
+    """Results (draws × metrics) on segments drawn with replacement, the same ones for all metrics."""
+    samples = np.empty((draws, len(metrics)))
+    count = human.shape[1]
+    for draw in range(draws):
+        chosen = rng.integers(count, size=count)
+        drawn = human[:, chosen]
+        samples[draw] = [statistic(drawn, metric[:, chosen]) for metric in metrics]
+    return samples
+
+
+def bootstrap_preferences(
+    agreements: Sequence[Vector], rng: np.random.Generator, draws: int = 1000, ties: TieRule = "discordant"
+) -> Matrix:
+    """daRR taus (draws × metrics) on preferences drawn with replacement, the same ones for all metrics.
+
+    Preferences on which all metrics behave alike need not be told apart: how often each of these kinds is
+    drawn follows a multinomial distribution, which is drawn from instead.
+    """
+    credits = np.array([credit(agreement, ties) for agreement in agreements]).T
+    kinds, counts = np.unique(credits, axis=0, return_counts=True)
+    known = ~np.isnan(kinds)
+    values = np.where(known, kinds, 0.0)
+    samples = np.empty((draws, credits.shape[1]))
+    for start in range(0, draws, _PREFERENCE_DRAWS):
+        size = min(_PREFERENCE_DRAWS, draws - start)
+        drawn = rng.multinomial(len(credits), counts / len(credits), size=size).astype(np.float64)
+        total = drawn @ known
+        net = drawn @ values
+        samples[start : start + size] = np.divide(net, total, out=np.full(net.shape, np.nan), where=total > 0)
+    return samples
+
+
+def bootstrap_systems(
+    human: Vector, metrics: Sequence[Vector], rng: np.random.Generator, draws: int = 1000
+) -> Matrix:
+    """Pearson's r (draws × metrics) on systems drawn with replacement, the same ones for all metrics.
+
+    For judgments of whole systems, which have no segments to draw. NaN where a draw leaves r undefined.
+    """
+    chosen = rng.integers(len(human), size=(draws, len(human)))
+    return np.array([[pearson(human[row], metric[row]) for metric in metrics] for row in chosen])
+
+
+def pearson_interval_over_systems(
+    human: Vector, metric: Vector, rng: np.random.Generator, draws: int = 1000, confidence: float = 0.95
+) -> Interval:
+    """Interval of system-level Pearson's r where only system judgments exist: systems are drawn with replacement.
+
+    Only systems with both scores are drawn, and draws that leave r undefined (one system again and again) are left
+    out. NaN for fewer than 3 systems, whose r is never anything but 1, -1 or undefined.
+    """
+    known = ~(np.isnan(human) | np.isnan(metric))
+    samples = np.full(1, np.nan)
+    if known.sum() >= 3:
+        samples = bootstrap_systems(human[known], [metric[known]], rng, draws)[:, 0]
+    defined = samples[~np.isnan(samples)]
+    return percentile_interval(defined if len(defined) else samples, confidence)
+
+
 class Bootstrap:
-    """Test sets of the same size, drawn with replacement; the same ones for every system and metric."""
+    """Test sets of the same size, drawn with replacement; the same ones for every system and metric.
+
+    Draw for draw those of sacreBLEU. Statistics add up over segments, so a drawn test set is a row of weights, and
+    all of them are one matrix product.
+    """
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
         self._segments, self._draws, self._seed = segments, draws, seed
@@ -40,8 +167,11 @@ class Bootstrap:
             yield times
 
 
-class Randomisation:
-    """Coins that say for every segment whether two systems swap their outputs; the same ones for every pair."""
+class Randomization:
+    """Coins that say for every segment whether two systems swap their outputs; the same ones for every pair.
+
+    Draw for draw those of sacreBLEU's paired approximate randomization.
+    """
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
         self._segments, self._draws, self._seed = segments, draws, seed
@@ -63,33 +193,8 @@ class Randomisation:
             yield rng.integers(2, size=(min(_ROWS, self._draws - start), self._segments), dtype=np.bool_)
 
 
-def interval(samples: Vector) -> Interval:
-    """The middle 95 % of resampled scores, cut at the same order statistics as sacreBLEU's."""
-    ordered = np.sort(samples)
-    cut = len(ordered) // 40
-    return Interval(float(ordered[cut]), float(ordered[len(ordered) - cut - 1]))
-
-
-def bootstrap_p(first: Vector, second: Vector, difference: float) -> float:
-    """p-value of the paired bootstrap from both systems' scores on the same drawn test sets."""
-    differences = np.abs(first - second)
-    return chance(differences - differences.mean(), difference)
-
-
-def chance(differences: Vector, observed: float) -> float:
-    """How often chance alone gives a larger difference than the observed one.
-
-    Systems with equal scores get 1: sacreBLEU, which asks whether chance gives more than nothing, calls equal
-    systems significantly different.
-    """
-    if abs(observed) < _EQUAL:
-        return 1.0
-    larger = int((differences > abs(observed)).sum())
-    return (larger + 1) / (len(differences) + 1)
-
-
 def _sums_of_draws(blocks: Iterable[NDArray[np.generic]], systems: Sequence[Matrix]) -> list[Matrix]:
-    """For every system its weighted sums, one row per draw. The weights of a few draws are all that is in memory."""
+    """For every system its weighted sums, one row per draw. Only the weights of a few draws are in memory."""
     sums: list[list[Matrix]] = [[] for _ in systems]
     for weights in blocks:
         for rows, found in zip(systems, sums, strict=True):

@@ -4,16 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prism_mt.evaluation.judgments import Matrix, Vector
-from prism_mt.stats.correlation import pair_signs
+from prism_mt.stats.arrays import Matrix, Vector, pair_signs
 
 
 @dataclass(frozen=True)
 class TieCalibration:
-    """The best accuracy, and the smallest metric difference above which two outputs count as different."""
+    """The best accuracy, and the epsilon that gives it: outputs whose scores differ by more are not tied.
+
+    `all_tied` is the accuracy of calling every pair a tie. An accuracy that is no higher says nothing for a metric.
+    """
 
     accuracy: float
     epsilon: float
+    all_tied: float
 
 
 def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> float:
@@ -32,7 +35,7 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
     """Try every difference between two scores of a segment as epsilon and keep the (first) best."""
     pairs = _pairs(human, metric)
     if pairs is None:
-        return TieCalibration(float("nan"), float("nan"))
+        return TieCalibration(float("nan"), float("nan"), float("nan"))
     order = np.argsort(pairs.gap)
     gap = pairs.gap[order]
     # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together. Pairs without
@@ -42,9 +45,10 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
     accuracy = untouched + np.cumsum(change)
     last = np.append(gap[1:] != gap[:-1], True)
     best = int(np.argmax(np.where(last, accuracy, -1.0)))
+    all_tied = float(pairs.weight @ pairs.right_if_tied)
     if accuracy[best] <= untouched:
-        return TieCalibration(untouched, 0.0)
-    return TieCalibration(float(accuracy[best]), float(gap[best]))
+        return TieCalibration(untouched, 0.0, all_tied)
+    return TieCalibration(float(accuracy[best]), float(gap[best]), all_tied)
 
 
 def acc_t23(human: Matrix, metric: Matrix) -> float:

@@ -1,54 +1,74 @@
-"""Readers of judgments and of metric scores: one file per format."""
+"""Readers of judgments and of metric scores: one file per format, and one line for it in a table."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments
-from prism_mt.evaluation.readers import agreement, google_mqm, mtme, segments, table, wmt
-from prism_mt.evaluation.readers.fields import first_line, stem
+from prism_mt.evaluation.readers import agreement, google_mqm, mtme, segments, table, wmt_csv, wmt_outputs
+from prism_mt.evaluation.readers.fields import Request, first_line
 
 
 @dataclass(frozen=True)
-class Request:
-    """What to read of a file.
+class Format:
+    """A format of judgments: how a path with its first line (empty for a directory) is recognized, and its reader."""
 
-    `pair` names the language pair of a file that does not say it, `pairs` keeps only some, `score` names the
-    column or kind of human scores where there are several (raw, z, mqm).
+    name: str
+    description: str
+    recognize: Callable[[Path, str], bool]
+    read: Callable[[Path, Request], list[Judgments]]
+
+
+FORMATS = (
+    Format("mt-metrics-eval", "a directory of mt-metrics-eval", mtme.recognize, mtme.read),
+    Format("wmt-outputs", "WMT's JSONL or TSV with one output a line", wmt_outputs.recognize, wmt_outputs.read),
+    Format("jsonl", "JSONL with one segment a line", segments.recognize, segments.read),
+    Format("agreement", "daRR pairs with one bit per metric", agreement.recognize, agreement.read),
+    Format("google-mqm", "Google's MQM ratings, one error a line", google_mqm.recognize, google_mqm.read),
+    Format("wmt-csv", "the metrics tasks' space-separated files", wmt_csv.recognize, wmt_csv.read),
+    Format("tsv", "a table with a header line", table.recognize, table.read),
+)
+"""The first format that recognizes a path reads it."""
+
+
+def read_judgments(
+    path: str | Path, *, pair: str | None = None, human_score: str | None = None, prefer: Sequence[str] = ()
+) -> Judgments:
+    """Read the judgments of one language pair and test set.
+
+    `pair` chooses one of several, or names that of a file that does not say it. `human_score` names the column or
+    kind of human scores where there are several (raw, z, mqm, esa); otherwise the first of `prefer` that the file
+    has is taken.
     """
+    found = read_all_judgments([path], pairs=(pair,) if pair else (), human_score=human_score, prefer=prefer)
+    if len(found) > 1:
+        places = ", ".join(judgments.place for judgments in found)
+        raise PrismError(
+            f"{path} has several sets of judgments ({places}): choose one with pair=, or take read_all_judgments"
+        )
+    return found[0]
 
-    pair: str | None = None
-    pairs: Collection[str] = ()
-    score: str | None = None
 
-
-def read_judgments(path: Path, request: Request | None = None) -> list[Judgments]:
-    """The judgments of a file or mt-metrics-eval directory, one object per test set and language pair."""
-    request = request or Request()
-    found = [
-        judgments
-        for judgments in _reader(path)(path, request.pair, request.score)
-        if not request.pairs or judgments.pair in request.pairs
-    ]
-    if not found:
-        wanted = f" of {', '.join(request.pairs)}" if request.pairs else ""
-        raise PrismError(f"{path} has no judgments{wanted}")
+def read_all_judgments(
+    paths: Iterable[str | Path],
+    *,
+    pairs: Collection[str] = (),
+    human_score: str | None = None,
+    prefer: Sequence[str] = (),
+) -> list[Judgments]:
+    """Read files and mt-metrics-eval directories: one object per test set and language pair, of `pairs` only."""
+    request = Request(next(iter(pairs)) if len(pairs) == 1 else None, human_score, prefer)
+    found = []
+    for path in map(Path, paths):
+        here = [one for one in format_of(path).read(path, request) if not pairs or one.pair in pairs]
+        if not here:
+            raise PrismError(f"{path} has no judgments" + (f" of {', '.join(pairs)}" if pairs else ""))
+        found += here
     return found
 
 
-def _reader(path: Path) -> Callable[[Path, str | None, str | None], list[Judgments]]:
-    """The reader for a path, by its kind, ending or first line."""
-    if path.is_dir():
-        return mtme.read
-    if stem(path).endswith((".jsonl", ".json")):
-        return segments.read
-    header = first_line(path)
-    if header.startswith("#") and "\tmetrics\t" in header:
-        return agreement.read
-    names = header.lower().split()
-    if "category" in names and "severity" in names:
-        return google_mqm.read
-    if "\t" not in header and "lp" in names:
-        return wmt.read
-    return table.read
+def format_of(path: Path) -> Format:
+    """The format of a file or directory."""
+    header = "" if path.is_dir() else first_line(path)
+    return next(one for one in FORMATS if one.recognize(path, header))

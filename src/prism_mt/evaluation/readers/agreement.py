@@ -10,10 +10,16 @@ import numpy as np
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments, Preferences
-from prism_mt.evaluation.readers.fields import numbered_lines, stem
+from prism_mt.evaluation.ratings import Ratings
+from prism_mt.evaluation.readers.fields import Request, file_title, numbered_lines
 
 
-def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
+def recognize(path: Path, header: str) -> bool:
+    """Whether the first line names the metrics of a language pair."""
+    return header.startswith("#") and "\tmetrics" in header
+
+
+def read(path: Path, request: Request) -> list[Judgments]:
     """Preferences and the metrics' agreements; a metric's tie is a disagreement here."""
     metrics: dict[str, list[str]] = {}
     rows: dict[str, list[tuple[str, str, str, str]]] = {}
@@ -31,10 +37,10 @@ def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
         if values[4].strip("01") not in ("", "-"):
             raise PrismError(f"{where}: a bit is 1 where a metric agrees and 0 where not, found {values[4]!r}")
         rows.setdefault(values[0], []).append((values[1], values[2], values[3], values[4]))
-    return [_judgments(stem(path).split(".")[0], lp, metrics[lp], found) for lp, found in rows.items()]
+    return [_judgments(file_title(path), lp, metrics[lp], found) for lp, found in rows.items()]
 
 
-def _judgments(testset: str, lp: str, metrics: list[str], rows: list[tuple[str, str, str, str]]) -> Judgments:
+def _judgments(name: str, lp: str, metrics: list[str], rows: list[tuple[str, str, str, str]]) -> Judgments:
     segments = {name: index for index, name in enumerate(dict.fromkeys(row[0] for row in rows))}
     names = dict.fromkeys(name for row in rows for name in row[1:3])
     systems = {name: index for index, name in enumerate(names)}
@@ -44,5 +50,5 @@ def _judgments(testset: str, lp: str, metrics: list[str], rows: list[tuple[str, 
         bits = np.frombuffer("".join(row[3] for row in rows).encode(), dtype=np.uint8).reshape(len(rows), -1)
         agreements = {metric: (bits[:, i] == ord("1")) * 2.0 - 1.0 for i, metric in enumerate(metrics)}
     preferences = Preferences(indices[:, 0], indices[:, 1], indices[:, 2], agreements)
-    scores = np.full((len(systems), len(segments)), np.nan)
-    return Judgments(testset, lp, tuple(systems), tuple(segments), scores, None, preferences)
+    none = Ratings.from_matrix(np.full((len(systems), len(segments)), np.nan))
+    return Judgments(name, lp, tuple(systems), tuple(segments), none, None, preferences)

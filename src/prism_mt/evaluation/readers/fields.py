@@ -1,15 +1,46 @@
-"""What the readers share: lines with their numbers, fields by name, numbers, language pairs."""
+"""What the readers share: the request, lines with their numbers, fields by name, numbers, language pairs."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.mqm import NO_ERROR, score_errors
+from prism_mt.evaluation.ratings import Error, Errors
 from prism_mt.text.lines import check_unicode, open_lines
 
-_PAIR = re.compile(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])")
+LANGUAGE_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}(?:_[A-Z][A-Za-z]+)*")
+_PAIR_IN_NAME = re.compile(rf"(?<![A-Za-z])({LANGUAGE_PAIR.pattern})(?![A-Za-z])")
+SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
+TESTSET = ("testset", "data", "set", "split")
+SOURCE = ("src", "source", "source_segment")
+REFERENCE = ("ref", "reference", "reference_segment")
+OUTPUT = ("hyp", "output", "mt", "hypothesis", "target", "tgt", "hypothesis_segment")
+RATER = ("rater", "annotator", "judge")
+DOCUMENT = ("doc", "document", "doc_id")
+DOMAIN = ("domain", "domain_name")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to read of a file.
+
+    `pair` is the language pair of a file that does not say it. `human_score` names the column or kind of human
+    scores where there are several (raw, z, mqm, esa); without it the first of `prefer` that the file has is taken.
+    """
+
+    pair: str | None = None
+    human_score: str | None = None
+    prefer: Sequence[str] = ()
+
+    def choose(self, known: Sequence[str]) -> str | None:
+        """The kind of human scores to read among those that there are; None where the request does not decide."""
+        if self.human_score is not None:
+            return self.human_score
+        return next((kind for kind in self.prefer if kind in known), None)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -58,6 +89,17 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, record
 
 
+def field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """The value under the first of these names that a row has; None where it has none of them."""
+    return next((row[name] for name in names if name in row), None)
+
+
+def word(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """A name or number as text; None where the row has none or an empty one."""
+    value = field(row, names)
+    return None if value is None or value == "" else str(value)
+
+
 def mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     """An object in a record; an empty one where there is none."""
     value = record.get(key) or {}
@@ -86,16 +128,56 @@ def number(text: object, where: str) -> float | None:
         raise PrismError(f"{where}: {text!r:.60} is not a number") from error
 
 
+def errors_of(value: object, where: str) -> Errors:
+    """A list of errors: [category, severity] each, or objects with these keys and perhaps `start` and `end`."""
+    if not isinstance(value, list):
+        raise PrismError(f"{where}: errors must be a list, not {value!r:.60}")
+    return tuple(error for error in (_error(item, where) for item in value) if error.severity.lower() != NO_ERROR)
+
+
+def _error(item: object, where: str) -> Error:
+    words = [item.get("category"), item.get("severity")] if isinstance(item, dict) else item
+    if not isinstance(words, list) or len(words) != 2 or not all(isinstance(word, str) for word in words):
+        raise PrismError(f"{where}: an error is [category, severity], not {item!r:.60}")
+    if not isinstance(item, dict):
+        return Error(*words)
+    span, in_source = span_of(item.get("start"), item.get("end")), item.get("in_source") is True
+    return Error(words[0], words[1], span, in_source)
+
+
+def span_of(start: object, end: object) -> tuple[int, int] | None:
+    """A span where both ends are numbers; errors such as omissions have none."""
+    return (start, end) if isinstance(start, int) and isinstance(end, int) and 0 <= start <= end else None
+
+
+def price(errors: Errors, where: str) -> float:
+    """The MQM score of errors, for ratings without a score of their own."""
+    try:
+        return score_errors(errors)
+    except PrismError as error:
+        raise PrismError(f"{where}: {error}") from error
+
+
 def stem(path: Path) -> str:
     """The file's name without the ending of a compression."""
     return path.name.removesuffix(".xz").removesuffix(".gz")
 
 
+def file_title(path: Path) -> str:
+    """What a test set without a name of its own is called."""
+    return stem(path).split(".")[0]
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file's name says that it has a JSON object on each line."""
+    return stem(path).endswith((".jsonl", ".json"))
+
+
 def pair_of(path: Path, given: str | None) -> str:
     """The language pair of a file that does not say it in its lines: the one in its name, or else the given one."""
-    found: list[str] = sorted(set(_PAIR.findall(path.name)))
+    found: list[str] = sorted(set(_PAIR_IN_NAME.findall(path.name)))
     if len(found) == 1:
         return found[0]
     if given:
         return given
-    raise PrismError(f"{path}: which language pair? Name it with --pairs, such as --pairs en-de")
+    raise PrismError(f"{path}: which language pair? Name it with pair= (--pairs), such as en-de")

@@ -1,68 +1,132 @@
 """Directories in the layout of mt-metrics-eval: one test set with sources, references, outputs and scores.
 
 `human-scores/LP.KIND.seg.score`, `human-scores/LP.KIND.sys.score`, `sources/LP.txt`, `references/LP.NAME.txt`,
-`system-outputs/LP/SYSTEM.txt`, `metric-scores/LP/METRIC-REFERENCE.seg.score` and `.sys.score`. Score files have a
-system and a score on each line, segments in the order of the sources; `None` is a missing score.
+`documents/LP.docs` (domain and document of every segment), `system-outputs/LP/SYSTEM.txt`,
+`metric-scores/LP/METRIC-REFERENCE.seg.score` and `.sys.score`. Score files have a system and a score on each line,
+segments in the order of the sources; `None` is a missing score. REFERENCE is a name or several joined by dots,
+`all`, or `src` for a metric that uses none: a variant of the metric, not a part of its name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments, MetricScores
+from prism_mt.evaluation.judgments import Judgments, is_human
 from prism_mt.evaluation.readers.collect import Collector
-from prism_mt.evaluation.readers.fields import first_line, number, numbered_lines
+from prism_mt.evaluation.readers.fields import Request, first_line, number, numbered_lines
+from prism_mt.metrics.scores import MetricScores
 from prism_mt.text.lines import open_lines
 
+_WITHOUT_REFERENCE = "src"
+_ALL_REFERENCES = "all"
 
-def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
+
+@dataclass(frozen=True)
+class Variant:
+    """Scores of a metric under one choice of references; `path` lacks the endings of its files."""
+
+    metric: str
+    reference: str
+    """Empty where the file's name does not say it."""
+    path: Path
+
+
+def recognize(path: Path, header: str) -> bool:
+    """Whether this is a directory."""
+    return path.is_dir()
+
+
+def read(path: Path, request: Request) -> list[Judgments]:
     """All language pairs that have human scores of the kind asked for, or of the only kind there is."""
-    files = sorted((path / "human-scores").glob(f"{pair or '*'}.*.s??.score"))
+    files = sorted((path / "human-scores").glob("*.*.s??.score"))
     if not files:
         raise PrismError(f"{path} has no human-scores/LP.KIND.seg.score: not a directory of mt-metrics-eval?")
-    kinds: dict[str, set[str]] = {}
+    kinds: dict[str, list[str]] = {}
     for file in files:
         lp, kind = file.name.split(".")[0], ".".join(file.name.split(".")[1:-2])
-        kinds.setdefault(lp, set()).add(kind)
-    return [_judgments(path, lp, _kind(path, lp, found, score)) for lp, found in kinds.items() if found]
+        if kind not in kinds.setdefault(lp, []):
+            kinds[lp].append(kind)
+    if request.pair is not None:
+        kinds = {lp: found for lp, found in kinds.items() if lp == request.pair}
+    if request.human_score is not None:
+        kinds = {lp: found for lp, found in kinds.items() if request.human_score in found} or kinds
+    return [_judgments(path, lp, _kind(path, lp, found, request)) for lp, found in kinds.items()]
+
+
+def is_score_folder(path: Path) -> bool:
+    """Whether a directory holds score files of one language pair."""
+    return any(_score_files(path))
+
+
+def variants(folder: Path, references: Sequence[str] = ()) -> list[Variant]:
+    """The metrics of a folder of score files in all their variants, by name."""
+    names = sorted({_base_name(file) for file in _score_files(folder)})
+    return [variant_of(folder / name, references) for name in names]
+
+
+def variant_of(path: Path, references: Sequence[str] = ()) -> Variant:
+    """Take the reference off a metric's name: one of `references` or what looks like one, `all`, or `src`."""
+    metric, dash, last = path.name.rpartition("-")
+    words = last.split(".")
+    special = last in (_WITHOUT_REFERENCE, _ALL_REFERENCES)
+    if dash and (special or all(word in references or is_human(word) for word in words)):
+        return Variant(metric, last, path)
+    return Variant(path.name, "", path)
+
+
+def choose_variants(found: Sequence[Variant], reference: str | None, place: str) -> list[tuple[str, Variant]]:
+    """One variant of every metric under the reference, each with the metric's name.
+
+    Metrics without a reference are taken, too; where a metric also has a variant with one, they are called
+    METRIC-src. Metrics that only have variants with other references are left out.
+    """
+    references = sorted({one.reference for one in found} - {"", _WITHOUT_REFERENCE})
+    if reference is None and len(references) > 1:
+        raise PrismError(
+            f"{place} has scores under several references ({', '.join(references)}): "
+            "choose one with reference= (--reference)"
+        )
+    wanted = reference if reference is not None else next(iter(references), "")
+    if references and wanted not in references:
+        raise PrismError(f"{place} has no scores under {wanted}, only under {', '.join(references)}")
+    named = {one.metric for one in found if one.reference in (wanted, "")}
+    chosen = []
+    for one in found:
+        if one.reference in (wanted, ""):
+            chosen.append((one.metric, one))
+        elif one.reference == _WITHOUT_REFERENCE:
+            chosen.append((one.path.name if one.metric in named else one.metric, one))
+    return chosen
 
 
 def metric_of(file: Path) -> Path | None:
     """The BASE of `BASE.seg.score` or `BASE.sys.score` with two columns and no header, None for any other file."""
-    base = file.name.removesuffix(".seg.score").removesuffix(".sys.score")
+    base = _base_name(file)
     if base == file.name:
         return None
     columns = first_line(file).lower().split("\t")
     return file.with_name(base) if len(columns) == 2 and "score" not in columns else None
 
 
-def read_metrics(folder: Path, pair: str) -> list[MetricScores]:
-    """All metrics of a folder of `.seg.score` and `.sys.score` files of one language pair."""
-    names = sorted(
-        {file.name.removesuffix(".seg.score").removesuffix(".sys.score") for file in score_files(folder)}
-    )
-    return [read_metric(folder / name, pair) for name in names]
-
-
-def read_metric(base: Path, pair: str) -> MetricScores:
-    """One metric from `BASE.seg.score`, `BASE.sys.score` or both."""
+def read_variant(variant: Variant, pair: str, name: str | None = None) -> MetricScores:
+    """The scores of a variant from `BASE.seg.score`, `BASE.sys.score` or both."""
     collector = Collector("", pair)
-    _add_scores(collector, base)
-    return collector.metric(base.name)
+    _add_scores(collector, variant.path)
+    reference = f"reference:{variant.reference}|" if variant.reference else ""
+    return collector.metric(name or variant.metric, f"{variant.metric}|{reference}file:{variant.path.name}")
 
 
-def score_files(folder: Path) -> list[Path]:
-    """The score files of a folder."""
-    return sorted([*folder.glob("*.seg.score"), *folder.glob("*.sys.score")])
-
-
-def _kind(path: Path, lp: str, kinds: set[str], asked: str | None) -> str:
-    if asked in kinds:
+def _kind(path: Path, lp: str, kinds: Sequence[str], request: Request) -> str:
+    asked = request.choose(kinds)
+    if asked is not None and asked in kinds:
         return asked
     if asked or len(kinds) > 1:
         known = ", ".join(sorted(kinds))
-        raise PrismError(f"{path}, {lp}: name one of the human scores with --human-score: {known}")
-    return next(iter(kinds))
+        raise PrismError(
+            f"{path}, {lp}: choose one of the human scores with human_score= (--human-score): {known}"
+        )
+    return kinds[0]
 
 
 def _judgments(path: Path, lp: str, kind: str) -> Judgments:
@@ -71,9 +135,12 @@ def _judgments(path: Path, lp: str, kind: str) -> Judgments:
     if source.exists():
         for segment, text in _texts(source):
             collector.source(segment, text)
+    documents = path / "documents" / f"{lp}.docs"
+    if documents.exists():
+        _add_documents(collector, documents)
     for file in sorted((path / "references").glob(f"{lp}.*.txt")):
         for segment, text in _texts(file):
-            collector.reference(segment, file.name.split(".")[1], text)
+            collector.reference(segment, file.name.removeprefix(f"{lp}.").removesuffix(".txt"), text)
     for file in sorted((path / "system-outputs" / lp).glob("*.txt")):
         for segment, text in _texts(file):
             collector.output(segment, file.name.removesuffix(".txt"), text)
@@ -83,6 +150,14 @@ def _judgments(path: Path, lp: str, kind: str) -> Judgments:
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
     return ((str(index), text) for index, text in enumerate(open_lines(path), start=1))
+
+
+def _add_documents(collector: Collector, path: Path) -> None:
+    for index, (where, line) in enumerate(numbered_lines(path), start=1):
+        values = line.split()
+        if len(values) != 2:
+            raise PrismError(f"{where}: expected a domain and a document")
+        collector.document(str(index), values[1], values[0])
 
 
 def _add_scores(collector: Collector, base: Path) -> None:
@@ -100,4 +175,13 @@ def _add_scores(collector: Collector, base: Path) -> None:
                 collector.system_score(system, value)
             else:
                 counts[system] = counts.get(system, 0) + 1
-                collector.score(system, str(counts[system]), value)
+                collector.rating(system, str(counts[system]), value)
+
+
+def _score_files(folder: Path) -> Iterator[Path]:
+    for level in ("seg", "sys"):
+        yield from folder.glob(f"*.{level}.score")
+
+
+def _base_name(file: Path) -> str:
+    return file.name.removesuffix(".seg.score").removesuffix(".sys.score")

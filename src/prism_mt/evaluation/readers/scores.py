@@ -1,65 +1,103 @@
-"""Readers of metric scores: our own TSV, mt-metrics-eval files, the shared tasks' submissions, predictions in JSON."""
+"""Readers of metric scores: our own TSV, mt-metrics-eval, the shared tasks' submissions, predictions in JSON."""
 
 import json
-import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import MetricScores
-from prism_mt.evaluation.readers import mtme
+from prism_mt.evaluation.readers import mtme, wmt_outputs
 from prism_mt.evaluation.readers.collect import Collector
-from prism_mt.evaluation.readers.fields import first_line, number, numbered_lines, pair_of, records, stem
+from prism_mt.evaluation.readers.fields import (
+    LANGUAGE_PAIR,
+    SEGMENT,
+    file_title,
+    first_line,
+    number,
+    numbered_lines,
+    pair_of,
+    records,
+    stem,
+)
+from prism_mt.metrics.scores import MetricScores
 from prism_mt.text.lines import open_lines
-
-_PAIR = re.compile(r"[a-z]{2,3}-[a-z]{2,3}")
-_SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 
 
 def read_all_scores(
-    paths: Sequence[Path], pair: str | None = None, pairs: Collection[str] = ()
+    paths: Sequence[Path],
+    pair: str | None = None,
+    pairs: Collection[str] = (),
+    reference: str | None = None,
 ) -> list[MetricScores]:
-    """The metrics of several files or folders. Of a metric's `.seg.score` and `.sys.score` either reads both."""
+    """Read the metrics of several files or folders; of a metric's `.seg.score` and `.sys.score` either reads both."""
     once = {(not path.is_dir() and mtme.metric_of(path)) or path: path for path in paths}
-    return [metric for path in once.values() for metric in read_scores(path, pair, pairs)]
+    return [metric for path in once.values() for metric in read_scores(path, pair, pairs, reference)]
 
 
-def read_scores(path: Path, pair: str | None = None, pairs: Collection[str] = ()) -> list[MetricScores]:
-    """The metrics of a file or folder; `pair` names the language pair where the file does not say it."""
-    if path.is_dir():
-        found = mtme.read_metrics(path, pair_of(path, pair))
-    elif stem(path).endswith(".json"):
-        found = _read_json(path, pair_of(path, pair))
-    else:
-        columns = first_line(path).split("\t")
-        if "score" in map(str.lower, columns):
-            found = _read_table(path, pair)
-        elif base := mtme.metric_of(path):
-            found = [mtme.read_metric(base, _pair_of_folder(path, pair))]
-        else:
-            found = _read_submission(path)
+def read_scores(
+    path: Path, pair: str | None = None, pairs: Collection[str] = (), reference: str | None = None
+) -> list[MetricScores]:
+    """Read the metrics of a file or folder.
+
+    `pair` names the language pair where the file does not say it; `reference` chooses among the variants of metrics
+    in a folder of mt-metrics-eval.
+    """
+    found = _read_folder(path, pair, pairs, reference) if path.is_dir() else _read_file(path, pair)
     found = [scores for scores in found if not pairs or scores.pair in pairs]
     if not found:
         raise PrismError(f"{path} has no metric scores" + (f" of {', '.join(pairs)}" if pairs else ""))
     return found
 
 
+def _read_folder(
+    path: Path, pair: str | None, pairs: Collection[str], reference: str | None
+) -> list[MetricScores]:
+    """Read a whole directory of mt-metrics-eval, its `metric-scores`, or the folder of one language pair."""
+    if mtme.is_score_folder(path):
+        folders = [path]
+    else:
+        inner = path / "metric-scores" if (path / "metric-scores").is_dir() else path
+        folders = [folder for folder in sorted(inner.iterdir()) if LANGUAGE_PAIR.fullmatch(folder.name)]
+    found = []
+    for folder in folders:
+        languages = _pair_of_folder(folder, pair)
+        if pairs and languages not in pairs:
+            continue
+        references = folder.parent.parent / "references"
+        names = [file.name.split(".")[1] for file in references.glob(f"{languages}.*.txt")]
+        chosen = mtme.choose_variants(mtme.variants(folder, names), reference, str(folder))
+        found += [mtme.read_variant(variant, languages, name) for name, variant in chosen]
+    return found
+
+
+def _read_file(path: Path, pair: str | None) -> list[MetricScores]:
+    if stem(path).endswith(".json"):
+        return _read_json(path, pair_of(path, pair))
+    header = first_line(path)
+    if wmt_outputs.recognize(path, header):
+        return wmt_outputs.read_submission(path)
+    if "score" in header.lower().split("\t"):
+        return _read_table(path, pair)
+    if base := mtme.metric_of(path):
+        return [mtme.read_variant(mtme.variant_of(base), _pair_of_folder(path.parent, pair, path))]
+    return _read_submission(path)
+
+
 def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
     """A header and the columns metric (or the file's name), lp, system, segment (absent: systems), score."""
     collectors: dict[tuple[str, str], Collector] = {}
     for where, row in records(path):
-        metric = row.get("metric") or stem(path).split(".")[0]
+        metric = row.get("metric") or file_title(path)
         languages = row.get("lp") or pair_of(path, pair)
         collector = collectors.setdefault((metric, languages), Collector("", languages))
         if "system" not in row:
             raise PrismError(f"{where}: no column system; the columns are {', '.join(row)}")
-        segment = next((row[name] for name in _SEGMENT if row.get(name)), None)
+        segment = next((row[name] for name in SEGMENT if row.get(name)), None)
         value = number(row["score"], where)
         if segment is None:
             collector.system_score(row["system"], value)
         else:
-            collector.score(row["system"], segment, value)
+            collector.rating(row["system"], segment, value)
     return [collector.metric(metric) for (metric, _), collector in collectors.items()]
 
 
@@ -74,7 +112,7 @@ def _read_submission(path: Path) -> list[MetricScores]:
     about_segments = "seg" in path.name
     for where, line in numbered_lines(path):
         values = line.split("\t") if "\t" in line else line.split()
-        place = next((i for i, value in enumerate(values) if _PAIR.fullmatch(value)), None)
+        place = next((i for i, value in enumerate(values) if LANGUAGE_PAIR.fullmatch(value)), None)
         after = [] if place is None else values[place + 1 :]
         if place is None or len(after) < (4 if about_segments else 3):
             raise PrismError(f"{where}: expected METRIC LP TESTSET SYSTEM {'SID ' * about_segments}SCORE")
@@ -84,7 +122,7 @@ def _read_submission(path: Path) -> list[MetricScores]:
         collector = collectors.setdefault((metric, languages, setting), Collector("", languages))
         value = number(after[-1], where)
         if about_segments:
-            collector.score(after[-3], after[-2], value)
+            collector.rating(after[-3], after[-2], value)
         else:
             collector.system_score(after[-2], value)
     return [
@@ -109,7 +147,7 @@ def _read_json(path: Path, pair: str) -> list[MetricScores]:
             if not isinstance(values, list):
                 raise PrismError(f"{path}, {metric}, {system}: expected a list of segment scores")
             for index, value in enumerate(values, start=1):
-                collector.score(system, str(index), number(value, f"{path}, {metric}, {system}"))
+                collector.rating(system, str(index), number(value, f"{path}, {metric}, {system}"))
         for system, value in systems.get(metric, {}).items():
             collector.system_score(system, number(value, f"{path}, {metric}, {system}"))
         found.append(collector.metric(metric))
@@ -138,6 +176,6 @@ def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]
     return found
 
 
-def _pair_of_folder(path: Path, pair: str | None) -> str:
+def _pair_of_folder(folder: Path, pair: str | None, file: Path | None = None) -> str:
     """mt-metrics-eval keeps metric scores in a folder that is named after the language pair."""
-    return path.parent.name if _PAIR.fullmatch(path.parent.name) else pair_of(path, pair)
+    return folder.name if LANGUAGE_PAIR.fullmatch(folder.name) else pair_of(file or folder, pair)

@@ -1,58 +1,65 @@
 """Tables with a header line, tab-separated: our own format, and most of what is published.
 
 Columns are known by their names (upper or lower case): the language pair `lp`, the `system`, the segment
-(`segment`, `docseg`, `sid`, `seg_id` or `idx`), the human score (`score`, `human`, `da_z`, `z`, `z_mean`, or the
-one asked for), the texts (`src`, `ref`, `hyp`), and a test set (`testset`, `set` or `split`). Without a segment
-column the scores are those of whole systems; without a system column there is one output per segment. The columns
-`better` and `worse` instead of a score make the table one of preferences.
+(`segment`, `docseg`, `sid`, `seg_id` or `idx`), the `rater`, the human score (`score`, `human`, `da_z`, `z`,
+`z_mean`, or the one asked for), the texts (`src`, `ref`, `hyp`), the document (`doc`), the `domain`, and a test set
+(`testset`, `data`, `set` or `split`). Without a segment column the scores are those of whole systems; without a
+system column there is one output per segment. The columns `better` and `worse` instead of a score make the table
+one of preferences.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments
-from prism_mt.evaluation.readers.collect import Collectors
-from prism_mt.evaluation.readers.fields import number, pair_of, records, stem
+from prism_mt.evaluation.ratings import ALL_RATERS
+from prism_mt.evaluation.readers import fields
+from prism_mt.evaluation.readers.collect import Collector, Collectors
+from prism_mt.evaluation.readers.fields import Request, field, number, pair_of, records, word
 
-_TESTSET = ("testset", "set", "split", "data")
-_SEGMENT = ("segment", "docseg", "sid", "seg_id", "idx")
 _SCORE = ("score", "human", "da_z", "z", "z_mean")
-_SOURCE = ("src", "source")
-_REFERENCE = ("ref", "reference")
-_OUTPUT = ("hyp", "output", "mt", "hypothesis")
 _ONLY_SYSTEM = "output"
 
 
-def read(path: Path, pair: str | None, score: str | None) -> list[Judgments]:
-    """Judgments of a tab-separated table; several rows of the same output are averaged."""
-    collectors = Collectors()
+def recognize(path: Path, header: str) -> bool:
+    """Take every file that no other reader takes."""
+    return True
+
+
+def read(path: Path, request: Request) -> list[Judgments]:
+    """Judgments of a tab-separated table; every row is a rating."""
+    collectors = Collectors(fields.file_title(path))
     for where, row in records(path):
-        languages = row.get("lp") or pair_of(path, pair)
-        collector = collectors.of(_field(row, _TESTSET) or stem(path).split(".")[0], languages)
-        segment = _field(row, _SEGMENT)
+        collector = collectors.of(word(row, fields.TESTSET), row.get("lp") or pair_of(path, request.pair))
+        segment = field(row, fields.SEGMENT)
         if "better" in row and "worse" in row:
             if segment is None:
-                raise PrismError(f"{where}: preferences need a segment column ({', '.join(_SEGMENT)})")
+                raise PrismError(f"{where}: preferences need a segment column ({', '.join(fields.SEGMENT)})")
             collector.preference(segment, row["better"], row["worse"])
             continue
         system = row.get("system", _ONLY_SYSTEM)
-        value = number(row[_score_column(row, score, where)], where)
+        value = number(row[_score_column(row, request, where)], where)
         if segment is None:
             collector.system_score(system, value)
             continue
-        collector.score(system, segment, value)
-        collector.source(segment, _field(row, _SOURCE))
-        collector.reference(segment, "ref", _field(row, _REFERENCE))
-        collector.output(segment, system, _field(row, _OUTPUT))
-    return [collector.judgments() for collector in collectors]
+        collector.rating(system, segment, value, word(row, fields.RATER) or ALL_RATERS)
+        _add_texts(collector, segment, system, row)
+    return collectors.judgments()
 
 
-def _field(row: Mapping[str, str], names: Sequence[str]) -> str | None:
-    return next((row[name] for name in names if name in row), None)
+def _add_texts(collector: Collector, segment: str, system: str, row: Mapping[str, str]) -> None:
+    collector.source(segment, field(row, fields.SOURCE))
+    reference = field(row, fields.REFERENCE)
+    if reference is not None:
+        collector.reference(segment, "ref", reference)
+        collector.standard_reference = "ref"
+    collector.output(segment, system, field(row, fields.OUTPUT))
+    collector.document(segment, field(row, fields.DOCUMENT), field(row, fields.DOMAIN))
 
 
-def _score_column(row: Mapping[str, str], asked: str | None, where: str) -> str:
+def _score_column(row: Mapping[str, str], request: Request, where: str) -> str:
+    asked = request.choose(list(row))
     for name in [asked.lower()] if asked else _SCORE:
         if name in row:
             return name

@@ -1,0 +1,39 @@
+"""What tests of judging share: small judgments and scores from matrices."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.ratings import Ratings
+from prism_mt.metrics.scores import MetricScores, mean_scores
+from prism_mt.stats.arrays import Matrix, Vector
+
+
+def judged(
+    name: str, pair: str, systems: Sequence[str], segments: Sequence[str], scores: Matrix, **more: Any
+) -> Judgments:
+    """Judgments with one rating per known score."""
+    return Judgments(name, pair, tuple(systems), tuple(segments), Ratings.from_matrix(scores), **more)
+
+
+def scored(
+    metric: str,
+    systems: Sequence[str],
+    segments: Sequence[str],
+    scores: Matrix,
+    system_scores: Vector | None = None,
+    lower_is_better: bool = False,
+) -> MetricScores:
+    """A metric's scores; those of systems are means where none are given."""
+    own = mean_scores(scores) if system_scores is None else np.asarray(system_scores)
+    return MetricScores(
+        metric,
+        tuple(systems),
+        scores,
+        own,
+        lower_is_better=lower_is_better,
+        segment_ids=tuple(segments),
+        pair="en-de",
+    )
