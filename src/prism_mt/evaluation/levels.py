@@ -14,7 +14,7 @@ from prism_mt.evaluation.judgments import Judgments, Preferences
 from prism_mt.evaluation.protocols import Protocol
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
-from prism_mt.stats.arrays import Index, Matrix, Statistic, Vector, row_means
+from prism_mt.stats.arrays import Matrix, Statistic, Vector, row_means
 from prism_mt.stats.correlation import Correlation, pairwise_difference_pearson
 from prism_mt.stats.darr import agreement, credit, darr_tau, find_preferences
 from prism_mt.stats.outliers import outliers
@@ -23,6 +23,7 @@ from prism_mt.stats.resampling import (
     Interval,
     bootstrap_preferences,
     bootstrap_segments,
+    bootstrap_systems,
     paired_p,
     percentile_interval,
 )
@@ -227,14 +228,10 @@ class SystemComparison(LevelComparison):
         """Draw segments with replacement, or systems where people judged only these."""
         rng, draws = self.resampling.generator(), self.resampling.draws
         if self.resampled == "systems":
-            return self._resample_systems(rng.integers(len(self.human), size=(draws, len(self.human))))
+            systems = [self.systems[name] for name in self.names]
+            return bootstrap_systems(self.statistic, self.human, systems, rng, draws)
         scores = [self._with_segments(name) for name in self.names]
         return bootstrap_segments(self.statistic, self.judgments.scores, scores, rng, draws)
-
-    def _resample_systems(self, chosen: Index) -> Matrix:
-        scores = [self.systems[name][:, None] for name in self.names]
-        human = self.human[:, None]
-        return np.array([[self.statistic(human[rows], one[rows]) for one in scores] for rows in chosen])
 
     def interval(self, name: str) -> Interval:
         """Leave out draws of so few different systems that the statistic is undefined."""
