@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import SystemScores
 from prism_mt.metrics.parallel import ParallelText, evaluate
 from prism_mt.metrics.paraphrased import ParaphraseOptions
@@ -59,9 +59,10 @@ def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: An
     """Load a model once to score with it often.
 
     `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`; further
-    arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget, workers).
+    arguments are the temperature and those of `EngineConfig`.
     """
-    return LoadedModel(ModelInUse(name, offline, EngineOptions(**engine)))
+    temperature = engine.pop("temperature", 1.0)
+    return LoadedModel(ModelInUse(name, EngineConfig(offline=offline, **engine), temperature))
 
 
 def score(
@@ -80,14 +81,15 @@ def score(
 
     `cand` is a list of outputs, or a dictionary of such lists by system, and the result a `SystemScores` or a
     dictionary of them. `ref` is a list of references or a list of several such lists. Further arguments are
-    those of `EngineOptions` and `PrismOptions`, and as on the command line `paraphrases`, `replace_reference`,
+    those of `EngineConfig` and `PrismOptions`, and as on the command line `paraphrases`, `replace_reference`,
     `paraphrase_file`, `encoder` and `language_model` for the metrics that take them.
     """
-    names = {field.name for field in fields(EngineOptions)}
-    engine = EngineOptions(**{key: value for key, value in options.items() if key in names})
+    names = {field.name for field in fields(EngineConfig)}
+    engine = EngineConfig(offline=offline, **{key: value for key, value in options.items() if key in names})
+    temperature = options.pop("temperature", 1.0)
     others = {key: value for key, value in options.items() if key not in names}
     name = metric or ("prism-ref" if ref is not None else "prism-src")
-    setting = _setting(lang, src_lang, ModelInUse(model, offline, engine), others)
+    setting = _setting(lang, src_lang, ModelInUse(model, engine, temperature), others)
     return _score(name, setting, cand, ref, src)
 
 

@@ -35,13 +35,21 @@ def option(
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, what `--help` says, the dataclass of its options and what it does."""
+    """One command: its name, what `--help` says, the dataclasses of its options and what it does.
+
+    `run` gets one object of each dataclass.
+    """
 
     name: str
     help: str
-    options: type[Any]
-    run: Callable[[Any], int | None]
+    options: type[Any] | tuple[type[Any], ...]
+    run: Callable[..., int | None]
     epilog: str = ""
+
+    @property
+    def kinds(self) -> tuple[type[Any], ...]:
+        """The dataclasses of its options."""
+        return self.options if isinstance(self.options, tuple) else (self.options,)
 
 
 @dataclass(frozen=True)
@@ -60,8 +68,9 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
     fields = dataclasses.fields(kind)
     # What the command alone has comes before what it shares with others.
     by_owner = sorted(fields, key=lambda field: field.name not in inspect.get_annotations(kind))
-    titles = dict.fromkeys(field.metadata.get("group") for field in by_owner)
-    groups = {title: parser.add_argument_group(title) if title else parser for title in titles}
+    title = getattr(kind, "TITLE", None)
+    titles = dict.fromkeys(field.metadata.get("group") or title for field in by_owner)
+    groups = {name: parser.add_argument_group(name) if name else parser for name in titles}
     for field in fields:
         if not field.metadata:
             continue
@@ -70,7 +79,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
             parser.add_argument(field.name, **arguments)
             continue
         names = [f"--{field.name.replace('_', '-')}", *field.metadata["flags"]]
-        groups[field.metadata["group"]].add_argument(
+        groups[field.metadata["group"] or title].add_argument(
             *sorted(names, key=len, reverse=True), dest=field.name, **arguments
         )
 

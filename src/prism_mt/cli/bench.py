@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from prism_mt._core.arguments import Command, option
 from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option_of
 from prism_mt._core.progress import counter
-from prism_mt.cli.compute import DeviceOptions
 from prism_mt.engines.base import Pair
-from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
+from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Format, Table, number, render
 
-_FORMATS: tuple[Quantization, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
+_FORMATS: tuple[Precision, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
 
 
 @dataclass
-class BenchOptions(DeviceOptions):
+class BenchOptions:
     """Options of `prism bench`."""
 
     model: str = option(
@@ -35,6 +35,10 @@ class BenchOptions(DeviceOptions):
     segments: int = option("texts to score with every setting", 256, flags=("-n",), metavar="N")
     pieces: int = option("mean length of a text in pieces of the model's vocabulary", 25, metavar="N")
     format: Format = option("how to print the table", "text")
+    device: str = option_of(EngineConfig, "device")
+    threads: int | None = option_of(EngineConfig, "threads")
+    workers: int | None = option_of(EngineConfig, "workers")
+    offline: bool = option_of(EngineConfig, "offline")
 
 
 class _Measured(NamedTuple):
@@ -77,8 +81,9 @@ def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
     return [Pair(encode.encode_source(text(), tag, tag), encode.encode_target(text(), tag)) for _ in range(count)]
 
 
-def _settings(options: BenchOptions) -> Iterator[EngineOptions]:
+def _settings(options: BenchOptions) -> Iterator[EngineConfig]:
     """What can run here: the number formats of CTranslate2 that the device has, and torch where it is installed."""
+    common = EngineConfig(device=options.device, threads=options.threads)
     if options.device != "mps":
         import ctranslate2
 
@@ -87,12 +92,12 @@ def _settings(options: BenchOptions) -> Iterator[EngineOptions]:
         device = resolve_device(options.device.partition(":")[0])
         for dtype in _FORMATS:
             if dtype in ctranslate2.get_supported_compute_types(device):
-                yield EngineOptions("ct2", dtype, options.device, options.threads, workers=options.workers)
+                yield replace(common, engine="ct2", precision=dtype, workers=options.workers)
     if find_spec("torch"):
-        yield EngineOptions("torch", "float32", options.device, options.threads)
+        yield replace(common, engine="torch")
 
 
-def _measure(model: ModelDirectory, setting: EngineOptions, pairs: list[Pair]) -> _Measured:
+def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) -> _Measured:
     start = time.perf_counter()
     engine = open_engine(model, setting)
     loaded = time.perf_counter()

@@ -7,11 +7,11 @@ from typing import Literal
 from prism_mt._core.arguments import Command, command_line, option
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
-from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
 from prism_mt.cli.metaeval_data import TableOptions, write_tables
 from prism_mt.cli.score import check_sides, default_metrics, language_code, metric_names
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
 from prism_mt.evaluation.compare import Comparison, Measured, Significance, Test, agreements, compare
 from prism_mt.evaluation.external_scores import bring_in
@@ -20,7 +20,7 @@ from prism_mt.metrics.base import Metric
 from prism_mt.metrics.forced_decoding import LongPolicy
 from prism_mt.metrics.parallel import ParallelText, evaluate
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import METRICS, Setting, make_metric, make_metrics
+from prism_mt.metrics.registry import METRICS, ModelInUse, Setting, make_metric, make_metrics
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table
 from prism_mt.report.page import Page, Traces, traces_of, write_page
@@ -29,7 +29,7 @@ from prism_mt.text.lines import check_parallel, open_lines
 
 
 @dataclass
-class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions):
+class CompareOptions(TableOptions, EncoderOptions, InputOptions):
     """Options of `prism compare`."""
 
     metric: list[str] = option(
@@ -74,18 +74,18 @@ class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions)
     model: str = option("model of Prism's metrics, as for `prism score`", DEFAULT_MODEL, metavar="M")
 
 
-def run(options: CompareOptions) -> None:
+def run(options: CompareOptions, engine: EngineConfig) -> None:
     """Score all systems, compare them, and write the tables."""
     names = metric_names(options.metric)
     test = Significance(options.test, options.draws, options.seed)
-    inputs = open_inputs(options, options.offline)
+    inputs = open_inputs(options, engine.offline)
     systems = [name for name, _ in inputs.text.systems]
     baseline = _place(options.baseline, systems)
     if not names and not options.scores:
         names = default_metrics(inputs.text)
     check_sides(names, inputs.text)
     brought = _brought(options, systems, inputs)
-    setting = _setting(options, names, inputs)
+    setting = _setting(options, engine, names, inputs)
     metrics = make_metrics(names, setting)
     measured, traces = _measure(metrics, inputs)
     measured += brought
@@ -142,8 +142,8 @@ def _brought(options: CompareOptions, systems: list[str], inputs: Inputs) -> lis
     return found
 
 
-def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setting:
-    model = options.in_use(options.model)
+def _setting(options: CompareOptions, engine: EngineConfig, names: list[str], inputs: Inputs) -> Setting:
+    model = ModelInUse(options.model, engine)
     # Scores from files need no language, like those of surface metrics.
     code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
     return Setting(
@@ -178,7 +178,7 @@ def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Bu
 COMMAND = Command(
     "compare",
     "Compare systems: scores with intervals, a test of every difference, ranks, and segments won and lost.",
-    CompareOptions,
+    (CompareOptions, EngineConfig),
     run,
     epilog="""examples:
   prism compare --cand A=a.txt B=b.txt C=c.txt --ref ref.txt --lang de --metric prism-ref bleu chrf

@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 
 from prism_mt._core.arguments import Command, option
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
@@ -20,14 +21,13 @@ class ExplainOptions:
     hypothesis: str = option("the output that is compared with it", positional=True)
     lang: str = option("language of both: code or name", flags=("-l",), metavar="XX")
     model: str = option("model, as for `prism score`", DEFAULT_MODEL, metavar="M")
-    offline: bool = option("never use the network, not even for hf: models", False)
 
 
-def run(options: ExplainOptions) -> None:
+def run(options: ExplainOptions, engine: EngineConfig) -> None:
     """Score the pair in both directions and show every piece."""
     for name in ("reference", "hypothesis"):
         check_unicode(getattr(options, name), f"the {name}")
-    model = ModelInUse(options.model, options.offline)
+    model = ModelInUse(options.model, engine)
     metric = make_metric("prism-ref", Setting(options.lang, None, model, PrismOptions(tokens=True)))
     [result] = metric.score([Segment(options.hypothesis, (options.reference,))])
     # In a pipe nothing is to be broken into lines that fit a screen.
@@ -37,7 +37,7 @@ def run(options: ExplainOptions) -> None:
 COMMAND = Command(
     "explain",
     "Show every piece of a translation and of its reference with its log-probability given the other.",
-    ExplainOptions,
+    (ExplainOptions, EngineConfig),
     run,
     epilog="""example:
   prism explain "Jason went to school at the University of Madrid." "Jason attended the University of Berlin." -l en

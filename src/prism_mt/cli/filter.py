@@ -12,19 +12,19 @@ from prism_mt._core.arguments import Command, option
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.progress import track
-from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.inputs import warn_empty
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.forced_decoding import LongPolicy
 from prism_mt.metrics.parallel import ParallelText
 from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.text.lines import open_fields, open_lines
 
 
 @dataclass
-class FilterOptions(ScoringOptions):
+class FilterOptions:
     """Options of `prism filter`."""
 
     src_lang: str = option("language of the first side", flags=("--from",), metavar="XX")
@@ -50,7 +50,7 @@ class FilterOptions(ScoringOptions):
     )
 
 
-def run(options: FilterOptions) -> None:
+def run(options: FilterOptions, engine: EngineConfig) -> None:
     """Score every pair, and write scores or the pairs that are good enough."""
     if options.threshold is not None and not 0 <= options.threshold <= 1:
         raise PrismError(f"the threshold must be between 0 and 1, not {options.threshold:g}")
@@ -59,7 +59,7 @@ def run(options: FilterOptions) -> None:
     for lines in (text.source, text.systems[0][1]):
         if lines is not None:
             warn_empty(lines)
-    model = options.in_use(options.model)
+    model = ModelInUse(options.model, engine)
     setting = Setting(options.lang, options.src_lang, model, PrismOptions(long=options.long))
     metric = make_metric("prism-dual", setting)
     with write_atomically(options.output) if options.output else nullcontext(sys.stdout) as handle:
@@ -97,7 +97,7 @@ COMMAND = Command(
     "filter",
     "Filter bitext by dual conditional cross-entropy: a pair is good when the model finds each side probable given "
     "the other, and both about equally (Junczys-Dowmunt 2018).",
-    FilterOptions,
+    (FilterOptions, EngineConfig),
     run,
     epilog="""examples:
   prism filter corpus.de corpus.en --from de --to en > scores.txt

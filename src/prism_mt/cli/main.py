@@ -6,6 +6,7 @@ import importlib
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except PrismError as error:
-        print(f"prism: error: {error}", file=sys.stderr)
+        print(f"prism: error: {_with_flags(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("prism: interrupted", file=sys.stderr)
@@ -70,6 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"prism: error: {error}", file=sys.stderr)
         _drop_output()
         return 2
+
+
+def _with_flags(message: str) -> str:
+    """Spell options as flags: errors name them as Python does, such as `src_lang=`."""
+    return re.sub(r"`([a-z_]+)=`", lambda match: f"--{match[1].replace('_', '-')}", message)
 
 
 def _drop_output() -> None:
@@ -116,9 +122,10 @@ def _run(words: list[str]) -> int:
         epilog=found.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_options(parser, found.options)
-    options = parse_options(found.options, parser.parse_args(rest))
-    return found.run(options) or 0
+    for kind in found.kinds:
+        add_options(parser, kind)
+    namespace = parser.parse_args(rest)
+    return found.run(*(parse_options(kind, namespace) for kind in found.kinds)) or 0
 
 
 def _group_help(group: Group, program: str, rest: list[str]) -> int:
@@ -130,7 +137,8 @@ def _group_help(group: Group, program: str, rest: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if group.default:
-        add_options(parser, group.default.options)
+        for kind in group.default.kinds:
+            add_options(parser, kind)
     else:
         parser.add_argument("command", choices=[command.name for command in group.commands], metavar="COMMAND")
     parser.parse_args(rest)

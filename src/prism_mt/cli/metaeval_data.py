@@ -11,6 +11,7 @@ from prism_mt._core.arguments import option
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt.cli.encoders import EncoderOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.judgments import Judgments, MetricScores, add_texts
 from prism_mt.evaluation.overlap import warn_of_overlap
 from prism_mt.evaluation.protocols import PRESETS, Task, preset
@@ -133,7 +134,7 @@ def choose_reference(options: MetricOptions, judgments: Judgments, task: Task) -
 
 def models_of(options: MetricOptions) -> list[ModelInUse]:
     """The models that metrics are computed with, each opened once for all language pairs."""
-    return [ModelInUse(name, options.offline, cached=True) for name in options.model]
+    return [ModelInUse(name, EngineConfig(offline=options.offline)) for name in options.model]
 
 
 def computed_metrics(

@@ -15,7 +15,7 @@ from prism_mt.cli.metaeval_data import (
     task_of,
     write_tables,
 )
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.bias import (
     Paraphrase,
     read_paraphrases,
@@ -28,7 +28,7 @@ from prism_mt.evaluation.bias import (
 from prism_mt.evaluation.disagreements import disagreements
 from prism_mt.evaluation.sweep import sweep
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.metaeval import bias_table, bins_table, disagreement_tables, sweep_table
@@ -117,7 +117,10 @@ def run_bias(options: BiasOptions) -> None:
     check_plot(options)
     if options.model:
         texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
-        models = {name: _judge(texts, ModelInUse(name, options.offline), options) for name in options.model}
+        models = {
+            name: _judge(texts, ModelInUse(name, EngineConfig(offline=options.offline)), options)
+            for name in options.model
+        }
     else:
         models = {path.name.split(".")[0]: read_paraphrases(path) for path in options.paraphrases}
         if len(models) < len(options.paraphrases):
@@ -138,7 +141,7 @@ def _judge(texts: list[Paraphrase], model: ModelInUse, options: BiasOptions) -> 
     """A model's scores of the texts and of its own best paraphrases, in the direction in which it generates."""
 
     def beams(references: list[str]) -> Iterator[str]:
-        generator = Generator(model.directory, EngineOptions(), SearchOptions(method="beam", beam=options.beam))
+        generator = Generator(model.directory, model.config, SearchConfig(beam=options.beam))
         route = generator.route(options.language, options.language)
         return (hypotheses[0].text for hypotheses in generator.generate(references, route))
 

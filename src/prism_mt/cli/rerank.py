@@ -1,29 +1,29 @@
 """`prism rerank`: choose the best of several translations."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option, option_of
 from prism_mt._core.progress import counter
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.score import metric_names, needs_language
-from prism_mt.cli.translate import ModelOptions, fingerprint
-from prism_mt.engines.factory import EngineOptions
-from prism_mt.generate.generator import Generator
+from prism_mt.cli.translate import NBestOptions
+from prism_mt.engines.config import EngineConfig
 from prism_mt.generate.mbr import Comparison, Utility, rerank
-from prism_mt.generate.nbest import Record, open_lists, write_lists
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.nbest import Record, fingerprint, open_lists, write_lists
+from prism_mt.generate.options import SearchConfig
+from prism_mt.generate.texts import open_translator
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import METRICS, ModelInUse, Setting, entry, make_metric
 from prism_mt.text.lines import Lines, open_lines
 
 
-@dataclass
-class RerankOptions(EncoderOptions, ModelOptions):
+@dataclass(frozen=True, kw_only=True)
+class RerankOptions(NBestOptions):
     """Options of `prism rerank`."""
 
     file: str = option(
@@ -46,10 +46,10 @@ class RerankOptions(EncoderOptions, ModelOptions):
         "language of the sources, where the model needs it", None, flags=("--from",), metavar="XX"
     )
     samples: int | None = option("draw so many candidates from the model itself", None, metavar="N")
-    temperature: float = option("of the samples", 1.0, metavar="T")
-    top_k: int = option("draw samples from the K most probable tokens only; 0 means all", 0, metavar="K")
-    top_p: float = option("draw from the fewest tokens that together have probability P", 1.0, metavar="P")
-    seed: int = option("another seed gives other samples", 0, metavar="N")
+    temperature: float = option_of(SearchConfig, "temperature")
+    top_k: int = option_of(SearchConfig, "top_k")
+    top_p: float = option_of(SearchConfig, "top_p")
+    seed: int = option_of(SearchConfig, "seed")
 
 
 class Candidates(NamedTuple):
@@ -63,7 +63,7 @@ class Candidates(NamedTuple):
     """The lists from a place, counted from 0, on."""
 
 
-def run(options: RerankOptions) -> None:
+def run(options: RerankOptions, encoders: EncoderOptions, engine: EngineConfig) -> None:
     """Rerank, and write the best."""
     [name] = metric_names([options.metric])
     by_source = "ref" not in entry(name).needs
@@ -73,13 +73,14 @@ def run(options: RerankOptions) -> None:
         raise PrismError("say which language the candidates are in: --to XX")
     needs_source = "src" in entry(name).needs
     candidates = (
-        _read(options.file, needs_source) if options.samples is None else _sampled(options, options.samples)
+        _read(options.file, needs_source)
+        if options.samples is None
+        else _sampled(options, engine, options.samples)
     )
     count = candidates.lines.count()
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
-    # Torch encodes a candidate once for all that are compared with it.
-    model = ModelInUse(options.model, options.offline, options.engine_options("torch"))
+    model = ModelInUse(options.model, engine, task="rerank")
     # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
     prism = PrismOptions(long="truncate")
     setting = Setting(
@@ -87,8 +88,8 @@ def run(options: RerankOptions) -> None:
         options.src_lang,
         model,
         prism,
-        encoder=options.encoder,
-        language_model=options.language_model,
+        encoder=encoders.encoder,
+        language_model=encoders.language_model,
     )
     metric = make_metric(name, setting)
     run = fingerprint(candidates.lines, metric.signature(), candidates.origin, options.n)
@@ -134,38 +135,32 @@ def _read(file: str, needs_source: bool) -> Candidates:
     return Candidates(lists.lines, "read", records)
 
 
-def _sampled(options: RerankOptions, samples: int) -> Candidates:
+def _sampled(options: RerankOptions, engine: EngineConfig, samples: int) -> Candidates:
     """Samples of the model's translations of plain texts."""
-    search = SearchOptions(
-        "sample",
-        samples,
+    search = SearchConfig(
+        method="sample",
+        n=samples,
         temperature=options.temperature,
         top_k=options.top_k,
         top_p=options.top_p,
         seed=options.seed,
     )
     texts = open_lines(options.file)
-    model = options.open()
-    generator = Generator(model, EngineOptions("torch", device=options.device, threads=options.threads), search)
-    route = generator.route(options.lang or "", options.src_lang)
-    generator.check(texts, route, lambda place: f"{texts.name}, line {place + 1}")
-
-    def records(done: int) -> Iterator[Record]:
-        found = generator.generate(
-            islice(iter(texts), done, None), route, lambda place: f"{texts.name}, line {done + place + 1}"
-        )
-        return (
-            Record(source, hypotheses)
-            for source, hypotheses in zip(islice(iter(texts), done, None), found, strict=True)
-        )
-
-    return Candidates(texts, f"{model.digest} {search.signature()} {samples} {route}", records)
+    translator = open_translator(
+        to=options.lang or "",
+        src_lang=options.src_lang,
+        model=options.model,
+        search=search,
+        config=replace(engine, engine="torch", precision="float32", workers=None),
+    )
+    translator.check(texts)
+    return Candidates(texts, repr(translator.identity), lambda done: translator.records(texts, done))
 
 
 COMMAND = Command(
     "rerank",
     "Choose the best of several translations by minimum Bayes risk, or by their probability given the source.",
-    RerankOptions,
+    (RerankOptions, EncoderOptions, EngineConfig),
     run,
     epilog="""examples:
   prism translate --to de -n 20 --format jsonl input.txt | prism rerank --to de

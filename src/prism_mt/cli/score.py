@@ -12,9 +12,9 @@ from prism_mt._core.arguments import Command, option
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.progress import counter, track
-from prism_mt.cli.compute import ScoringOptions
 from prism_mt.cli.encoders import EncoderOptions
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.combined import parse_terms
 from prism_mt.metrics.forced_decoding import LongPolicy
@@ -32,7 +32,7 @@ _PARAPHRASED = "parbleu, parchrf++ and par:FOLDER"
 
 
 @dataclass
-class ScoreOptions(ScoringOptions, EncoderOptions, InputOptions):
+class ScoreOptions(EncoderOptions, InputOptions):
     """Options of `prism score`."""
 
     metric: list[str] = option(
@@ -87,25 +87,15 @@ class ScoreOptions(ScoringOptions, EncoderOptions, InputOptions):
         metavar="FILE",
         group=_PARAPHRASED,
     )
-    batch_tokens: int | None = option(
-        "padded tokens per batch (default: by device)", None, metavar="N", group="engine"
-    )
-    ray: str | None = option(
-        "compute on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one); every machine needs "
-        "this package and the model's folder; --threads are the cores of an actor (default: a machine's)",
-        None,
-        metavar="ADDRESS",
-        group="engine",
-    )
     debug: bool = option("say what is being done", False)
 
 
-def run(options: ScoreOptions) -> None:
+def run(options: ScoreOptions, engine: EngineConfig) -> None:
     """Score, and write the report."""
     if options.debug:
         logging.getLogger("prism_mt").setLevel(logging.DEBUG)
     names = metric_names(options.metric)
-    model, prism = _model(options), _prism_options(options)
+    model, prism = ModelInUse(options.model, engine, options.temperature), _prism_options(options)
     paraphrases = ParaphraseOptions(options.paraphrases, options.replace_reference, options.paraphrase_file)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
@@ -113,11 +103,11 @@ def run(options: ScoreOptions) -> None:
         raise PrismError(
             "options of paraphrases are for parbleu, parchrf++ and par:FOLDER: name one with --metric"
         )
-    inputs = open_inputs(options, options.offline, bool(names) and not any(entry(name).needs for name in names))
+    inputs = open_inputs(options, engine.offline, bool(names) and not any(entry(name).needs for name in names))
     if inputs.groups:
         raise PrismError("scores by group are those of `prism compare`: skip that column with -")
     check_sides(names, inputs.text)
-    if options.ray:
+    if engine.ray:
         check_cluster(names)
     code = language_code(names, inputs)
     setting = Setting(
@@ -212,12 +202,6 @@ def needs_language(name: str) -> bool:
     return any(part.startswith("prism") for part in parts)
 
 
-def _model(options: ScoreOptions) -> ModelInUse:
-    return options.in_use(
-        options.model, temperature=options.temperature, budget=options.batch_tokens, ray=options.ray
-    )
-
-
 def _prism_options(options: ScoreOptions) -> PrismOptions:
     return PrismOptions(
         options.direction,
@@ -243,7 +227,7 @@ def _destination(path: Path | None) -> Iterator[IO[str]]:
 COMMAND = Command(
     "score",
     "Score translations: how probable is an output given its reference (prism-ref) or its source (prism-src)?",
-    ScoreOptions,
+    (ScoreOptions, EngineConfig),
     run,
     epilog="""examples:
   prism score --cand out.txt --ref ref.txt --lang de

@@ -1,16 +1,16 @@
 """`prism serve`: a page to paste texts into, and a JSON API, on this machine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_mt._core.arguments import Command, option
 from prism_mt._core.errors import MissingExtra, PrismError
-from prism_mt.cli.compute import ComputeOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.registry import ModelInUse
 from prism_mt.models.resolve import DEFAULT_MODEL
 
 
 @dataclass
-class ServeOptions(ComputeOptions):
+class ServeOptions:
     """Options of `prism serve`."""
 
     model: list[str] = option("models to choose from, the first by default", [DEFAULT_MODEL], metavar="M")
@@ -18,7 +18,7 @@ class ServeOptions(ComputeOptions):
     port: int = option("port to listen on", 8000, metavar="N")
 
 
-def run(options: ServeOptions) -> None:
+def run(options: ServeOptions, engine: EngineConfig) -> None:
     """Load the models and answer until interrupted."""
     if not 0 < options.port < 65536:
         raise PrismError(f"a port is a number from 1 to 65535, not {options.port}")
@@ -30,8 +30,8 @@ def run(options: ServeOptions) -> None:
         raise MissingExtra("serving scores", "serve") from error
     from prism_mt.serve.scorer import Scorer
 
-    engine = options.engine_options()
-    models = {name: ModelInUse(name, options.offline, engine) for name in options.model}
+    # Texts that people paste are not kept, and the models are loaded before the first of them comes.
+    models = {name: ModelInUse(name, replace(engine, cache=False)) for name in options.model}
     for model in models.values():
         model.engine  # noqa: B018  loads it now, so that mistakes show here
     scorer = Scorer(models)
@@ -45,7 +45,7 @@ def run(options: ServeOptions) -> None:
 COMMAND = Command(
     "serve",
     "Serve scores on this machine: a page to paste texts into, and POST /score for programs.",
-    ServeOptions,
+    (ServeOptions, EngineConfig),
     run,
     epilog="""example:
   prism serve --port 8000

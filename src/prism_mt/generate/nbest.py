@@ -1,6 +1,7 @@
 """Lists of hypotheses as files: text, TSV and JSONL out, JSONL in, and output that a killed run can go on with."""
 
 import contextlib
+import hashlib
 import json
 import os
 import sys
@@ -118,6 +119,14 @@ def write_lists(
             partial.unlink()
     except OSError as error:
         raise PrismError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def fingerprint(texts: Lines, *settings: object) -> str:
+    """Return a digest of all that a run depends on: its input and its settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for text in texts:
+        digest.update(text.encode() + b"\n")
+    return digest.hexdigest()
 
 
 def _lock(handle: IO[bytes], partial: Path) -> None:

@@ -10,7 +10,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.nbest import open_lists
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics import sacrebleu
 from prism_mt.metrics.base import Metric, Segment, SegmentScore, Side
 from prism_mt.metrics.sacrebleu import SurfaceMetric
@@ -167,7 +167,7 @@ def paraphrased(
     metric: Metric,
     language: str,
     options: ParaphraseOptions,
-    make: Callable[[SearchOptions], Generator],
+    make: Callable[[SearchConfig], Generator],
 ) -> ParaphrasedMetric:
     """A metric with paraphrases from a file, or by the generator that `make` gives for a search."""
     paraphrases: Paraphrases | None = None
@@ -180,10 +180,10 @@ def paraphrased(
     return ParaphrasedMetric(name, metric, options, paraphrases)
 
 
-def diverse_search(count: int) -> SearchOptions:
+def diverse_search(count: int) -> SearchConfig:
     """Diverse beam search with 10 groups of 3, more only for more paraphrases: lists for other counts are the same."""
     beam = max(30, -(-count // _GROUPS) * _GROUPS)
-    return SearchOptions("diverse", n=beam, beam=beam, groups=_GROUPS)
+    return SearchConfig(method="diverse", n=beam, beam=beam, groups=_GROUPS)
 
 
 def bleu(language: str) -> SurfaceMetric:

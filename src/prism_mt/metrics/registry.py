@@ -10,10 +10,11 @@ from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import MODEL, open_both_encoders, open_piece_encoder, open_sentence_encoder
 from prism_mt.engines.base import Engine
-from prism_mt.engines.budgets import CLUSTER_WINDOW, SCORING_WINDOW
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.config import Task
+from prism_mt.engines.factory import EngineConfig, open_cached_engine
+from prism_mt.engines.scheduler import CLUSTER_WINDOW, WINDOW
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics import learned, paraphrased, sacrebleu
 from prism_mt.metrics.base import Metric, Side
 from prism_mt.metrics.bertscore import MatchMetric, Value
@@ -31,10 +32,9 @@ class ModelInUse:
     """A model by name, opened and loaded only when a metric asks for it, and then once."""
 
     name: str = DEFAULT_MODEL
-    offline: bool = False
-    options: EngineOptions = field(default_factory=EngineOptions)
-    cached: bool = False
-    """Whether scores are taken from and added to the user's cache; the model is then loaded for new ones only."""
+    config: EngineConfig = field(default_factory=EngineConfig)
+    temperature: float = 1.0
+    task: Task = "score"
 
     @cached_property
     def directory(self) -> ModelDirectory:
@@ -44,11 +44,12 @@ class ModelInUse:
     @cached_property
     def engine(self) -> Engine:
         """The model, ready to score."""
-        if self.cached:
-            from prism_mt.engines.cached import CachedEngine
+        return open_cached_engine(self.directory, self.config, self.temperature, self.task)
 
-            return CachedEngine(self.directory, self.options)
-        return open_engine(self.directory, self.options)
+    @property
+    def offline(self) -> bool:
+        """Whether the network must not be used."""
+        return self.config.offline
 
     def language(self, name: str) -> str:
         """The language as the model calls it; an error that lists all of them when it has none such."""
@@ -90,7 +91,7 @@ def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setti
         language = model.language(setting.language)
         from_source = side == "src" and setting.source_language
         source = model.language(setting.source_language or "") if from_source else None
-        batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, SCORING_WINDOW)
+        batching = (None, CLUSTER_WINDOW) if model.config.ray else (model.config.batch_tokens, WINDOW)
         return kind(side, model.directory, model.engine, language, source, setting.prism, *batching)
 
     return make
@@ -99,14 +100,9 @@ def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setti
 def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
     """A metric with more references, for which the model is opened unless a file has them."""
 
-    def make(options: SearchOptions) -> Generator:
+    def make(options: SearchConfig) -> Generator:
         engine = replace(
-            setting.model.options,
-            engine="torch",
-            quantization="float32",
-            temperature=1.0,
-            budget=None,
-            workers=None,
+            setting.model.config, engine="torch", precision="float32", batch_tokens=None, workers=None, ray=None
         )
         return Generator(setting.model.directory, engine, options)
 

@@ -5,8 +5,10 @@ from collections.abc import Iterable
 
 import torch
 
-from prism_mt.generate.beam import BeamRules, beam_search
+from prism_mt.generate.base import Symbols
+from prism_mt.generate.beam import beam_search
 from prism_mt.generate.incremental import Decoding
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.sacrebleu import bleu, chrf
 from prism_mt.models.network import Transformer
 from prism_mt.text.subwords import Vocabulary
@@ -46,13 +48,14 @@ def _translate(
 ) -> tuple[list[str], list[str]]:
     """Outputs and references."""
     special = collate.conventions
-    rules = BeamRules(special.eos, [special.bos, special.pad, special.unknown, *collate.tags], beams=1)
+    symbols = Symbols(special.eos, [special.bos, special.pad, special.unknown, *collate.tags])
+    greedy = SearchConfig(beam=1)
     outputs: list[str] = []
     references: list[str] = []
     for batch in batches:
         limits = (2 * (batch.source != special.pad).sum(1) + 20).tolist()
         decoding = Decoding(model, batch.source, batch.source_padding)
-        found = beam_search(decoding, batch.target_input[:, :2], limits, rules)
+        found = beam_search(decoding, batch.target_input[:, :2], limits, symbols, greedy)
         outputs += [vocabulary.decode(best[0].pieces) for best in found]
         end = {special.eos, special.pad}
         wanted = [[piece for piece in row if piece not in end] for row in batch.target_input[:, 2:].tolist()]
