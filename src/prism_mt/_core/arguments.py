@@ -6,7 +6,7 @@ import inspect
 import shlex
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -91,11 +91,11 @@ def parse_options(kind: type[Options], namespace: argparse.Namespace) -> Options
     return kind(**given)
 
 
-def command_line(name: str, options: Any) -> str:
-    """The command that gives these options, as one can type it into a shell."""
+def command_line(name: str, options: Sequence[Any]) -> str:
+    """Return the command that gives these options, as one can type it into a shell."""
     words = ["prism", name]
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
+    for config, field in [(one, field) for one in options for field in dataclasses.fields(one)]:
+        value = getattr(config, field.name)
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if not field.metadata or value == default:
             continue

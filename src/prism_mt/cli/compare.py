@@ -95,7 +95,7 @@ def run(options: CompareOptions, engine: EngineConfig) -> None:
         page_parts = parts
         if "length" not in options.by and inputs.text.references:
             page_parts = [by_length(inputs.text.references[0]), *parts]
-        command = command_line("compare", options)
+        command = command_line("compare", [options, engine])
         page = Page(inputs.text, comparisons, test, baseline, page_parts, traces, inputs.language, command)
         write_page(page, options.html)
     write_tables(_tables(comparisons, parts, baseline, test), options)
