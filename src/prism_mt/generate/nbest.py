@@ -129,6 +129,14 @@ def write_lists(
         raise PrismError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+def fingerprint(texts: Lines, *settings: object) -> str:
+    """Return a digest of all that a run depends on: its input and its settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for text in texts:
+        digest.update(text.encode() + b"\n")
+    return digest.hexdigest()
+
+
 def _lock(handle: IO[bytes], partial: Path) -> None:
     """Until the file is closed nobody else may write to it; where a system has no such locks, all may."""
     with contextlib.suppress(ImportError):
