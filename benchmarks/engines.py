@@ -31,8 +31,8 @@ from made import SENTENCES, make_model
 
 from prism_mt._core.environment import available_cores
 from prism_mt.cli.bench import made_up_pairs
-from prism_mt.engines.base import Pair
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization, open_engine
+from prism_mt.engines.base import EngineName, Pair
+from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model

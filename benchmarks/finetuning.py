@@ -36,7 +36,8 @@ from prism_mt.metrics.registry import ModelInUse, Setting
 from prism_mt.metrics.sacrebleu import bleu, chrf
 from prism_mt.report.references import studies_table, study_table
 from prism_mt.report.table import Column, Table, number, render, to_text
-from prism_mt.stats.correlation import Correlation, pairwise_accuracy, segment_accuracy
+from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
 from prism_mt.training.distributed import World
 from prism_mt.training.finetune import Finetuner

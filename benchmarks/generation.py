@@ -22,7 +22,8 @@ import torch
 from generation_quality import flores
 from scoring import VOCABULARY, convert, make_pairs, make_peer, pad
 
-from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.engines.base import EngineName
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.generate.base import Request, textless_ids
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions

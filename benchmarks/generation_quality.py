@@ -25,7 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from prism_mt.cli.rerank import utility
-from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.engines.base import EngineName
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.generate.generator import Generator, Hypothesis
 from prism_mt.generate.mbr import rerank
 from prism_mt.generate.nbest import Record

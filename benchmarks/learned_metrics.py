@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from prism_mt._core.progress import track
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
+from prism_mt.encoders.factory import ALL_LAYERS, minilm_folder, open_piece_encoder
 from prism_mt.evaluation.judgments import is_human
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.bertscore import MatchMetric
@@ -96,7 +96,9 @@ def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more:
 
 def teach(folder: Path) -> None:
     """Fit the teacher to WMT16, and let it score those outputs and the shorter ones of WMT20, of which it saw none."""
-    encoder = StoredEncoder(open_piece_encoder("minilm", "en", lambda: ModelInUse().directory), "all")
+    encoder = StoredEncoder(
+        open_piece_encoder("minilm", "en", lambda: ModelInUse().directory, config=ALL_LAYERS), "all"
+    )
     known, new = list(read_judged(folder / "wmt2016.tsv")), list(read_judged(folder / "da2020.tsv"))
     new = [row for row in new if len(row.other.split()) <= 22 and len(row.hypothesis.split()) <= 30]
     human = np.array([row.score for row in known])
@@ -172,7 +174,9 @@ def assessments(folder: Path) -> list[str]:
 def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:
     """All that are compared, BERTr over MiniLM first of those with vectors."""
     setting = Setting("en", model=ModelInUse(model or "mini"), encoder="minilm")
-    minilm = StoredEncoder(open_piece_encoder("minilm", "en", lambda: setting.model.directory), "all")
+    minilm = StoredEncoder(
+        open_piece_encoder("minilm", "en", lambda: setting.model.directory, config=ALL_LAYERS), "all"
+    )
     found: dict[str, Metric] = {name: make_metric(name, setting) for name in ("bleu", "chrf")}
     # All layers are kept, so that the trained metrics find these vectors too.
     found["BERTr (minilm)"] = MatchMetric("bertr", minilm, "recall")
@@ -275,7 +279,7 @@ def speed(options: argparse.Namespace) -> Table:
     pairs = pairs[: options.pairs]
     with tempfile.TemporaryDirectory() as place:
         os.environ["PRISM_CACHE"] = place
-        encoder = open_piece_encoder("minilm", "en", lambda: ModelInUse().directory)
+        encoder = open_piece_encoder("minilm", "en", lambda: ModelInUse().directory, config=ALL_LAYERS)
         sizes = encoder.layers, encoder.width, 300
         # How fast a network is does not depend on what it has learned.
         spec = MetricSpec(options.kind, "minilm", encoder.digest, "en", *sizes, pieces=100)

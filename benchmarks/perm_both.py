@@ -15,9 +15,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats as scipy_stats
 
-from prism_mt.evaluation.judgments import Matrix, Vector
 from prism_mt.report.table import Column, Table, number, to_text
-from prism_mt.stats.correlation import Correlation, Statistic, kendall_b, pearson, segment_accuracy
+from prism_mt.stats.accuracy import segment_accuracy
+from prism_mt.stats.arrays import Matrix, Statistic, Vector
+from prism_mt.stats.correlation import Correlation, kendall_b, pearson
 from prism_mt.stats.permutation import permutation_test
 from prism_mt.stats.ties import acc_t23
 

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from transformers import M2M100Config, M2M100ForConditionalGeneration
 
 from prism_mt._core.environment import available_cores
-from prism_mt.engines.base import Pair
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization, open_engine
+from prism_mt.engines.base import EngineName, Pair
+from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.huggingface.weights import canonical

@@ -33,7 +33,7 @@ def entries(cache: Path) -> int:
     """How many scores are safe on disk."""
     try:
         with closing(sqlite3.connect(f"file:{cache / 'scores.sqlite'}?mode=ro", uri=True)) as database:
-            return int(database.execute("SELECT count(*) FROM scores").fetchone()[0])
+            return int(database.execute("SELECT count(*) FROM entries").fetchone()[0])
     except sqlite3.OperationalError:  # not made yet
         return 0
 
@@ -54,7 +54,7 @@ def words(tmp_path: Path) -> list[str]:
 def test_twenty_kills(tmp_path: Path, words: list[str]) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(
-        ["prism_mt.cli.score", "ctranslate2", "sentencepiece", "prism_mt.engines.cache"]
+        ["prism_mt.cli.score", "ctranslate2", "sentencepiece", "prism_mt.engines.cached"]
     )
     calm, cache = tmp_path / "calm", tmp_path / "cache"
 

@@ -31,7 +31,8 @@ from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, render
-from prism_mt.stats.correlation import kendall_b, segment_accuracy
+from prism_mt.stats.accuracy import segment_accuracy
+from prism_mt.stats.correlation import kendall_b
 
 SETS = {
     "wmt21 news en-de": ("wmt21_mqm_news_en-de", "ref-C"),

@@ -1,139 +1,71 @@
-"""The Python interface: `load_model`, `score`, and `Prism`, a drop-in for the original tool's class."""
+"""Models that stay loaded between calls, and `Prism`, a drop-in for the original tool's class."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.factory import EngineOptions
-from prism_mt.metrics.base import SystemScores
-from prism_mt.metrics.parallel import ParallelText, evaluate
-from prism_mt.metrics.paraphrased import ParaphraseOptions
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, entry, make_metric
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.prism import PrismRef, PrismSrc
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.score import score
+from prism_mt.metrics.scores import Scores
 from prism_mt.models import zoo
 from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.text.lines import lines_of
-
-Texts = Sequence[str]
+from prism_mt.text.parallel import Texts
 
 
 class LoadedModel:
     """A model in an engine, ready to score; made by `load_model`."""
 
-    def __init__(self, model: ModelInUse) -> None:
-        self.model = model
-        model.engine  # noqa: B018  loads it now, so that mistakes show here
+    def __init__(self, name: str, runtime: Runtime) -> None:
+        self.name, self.runtime = name, runtime
+        runtime.engine(name).budget  # noqa: B018  loads it now, so that mistakes show here
 
     @property
     def languages(self) -> list[str]:
         """Codes of the languages that the model can score."""
-        return sorted(self.model.directory.spec.languages)
+        return sorted(self.runtime.model(self.name).spec.languages)
 
     @property
     def digest(self) -> str:
         """The model's identity, as in signatures."""
-        return self.model.directory.digest
+        return self.runtime.model(self.name).digest
 
     def score(
         self,
-        cand: Texts | Mapping[str, Texts],
+        hypotheses: Texts | Mapping[str, Texts],
+        *,
         ref: Texts | Sequence[Texts] | None = None,
         src: Texts | None = None,
-        *,
-        lang: str,
-        src_lang: str | None = None,
-        metric: str | None = None,
-        **options: Any,
-    ) -> Any:
-        """Like `prism_mt.score`, without loading the model again."""
-        name = metric or ("prism-ref" if ref is not None else "prism-src")
-        return _score(name, _setting(lang, src_lang, self.model, options), cand, ref, src)
+        lang: str | Sequence[str],
+        src_lang: str | Sequence[str] = "",
+        metrics: Sequence[str | Metric] | str | Metric | None = None,
+        tokens: bool = False,
+    ) -> Scores:
+        """Score as `prism_mt.score` does, without loading the model again."""
+        return score(
+            hypotheses,
+            ref=ref,
+            src=src,
+            lang=lang,
+            src_lang=src_lang,
+            metrics=metrics,
+            model=self.name,
+            tokens=tokens,
+            runtime=self.runtime,
+        )
 
 
-def load_model(name: str = DEFAULT_MODEL, *, offline: bool = False, **engine: Any) -> LoadedModel:
+def load_model(name: str = DEFAULT_MODEL, *, config: EngineConfig | None = None) -> LoadedModel:
     """Load a model once to score with it often.
 
-    `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`; further
-    arguments are those of `EngineOptions` (engine, quantization, device, threads, temperature, budget, workers).
+    `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`.
     """
-    return LoadedModel(ModelInUse(name, offline, EngineOptions(**engine)))
-
-
-def score(
-    cand: Texts | Mapping[str, Texts],
-    ref: Texts | Sequence[Texts] | None = None,
-    src: Texts | None = None,
-    *,
-    lang: str = "",
-    src_lang: str | None = None,
-    metric: str | None = None,
-    model: str = DEFAULT_MODEL,
-    offline: bool = False,
-    **options: Any,
-) -> Any:
-    """Score outputs against references and/or the source.
-
-    `cand` is a list of outputs, or a dictionary of such lists by system, and the result a `SystemScores` or a
-    dictionary of them. `ref` is a list of references or a list of several such lists. Further arguments are
-    those of `EngineOptions` and `PrismOptions`, and as on the command line `paraphrases`, `replace_reference`,
-    `paraphrase_file`, `encoder` and `language_model` for the metrics that take them.
-    """
-    names = {field.name for field in fields(EngineOptions)}
-    engine = EngineOptions(**{key: value for key, value in options.items() if key in names})
-    others = {key: value for key, value in options.items() if key not in names}
-    name = metric or ("prism-ref" if ref is not None else "prism-src")
-    setting = _setting(lang, src_lang, ModelInUse(model, offline, engine), others)
-    return _score(name, setting, cand, ref, src)
-
-
-def _setting(lang: str, src_lang: str | None, model: ModelInUse, options: dict[str, Any]) -> Setting:
-    """What metrics are built from; whatever no metric knows is an option of Prism, or a mistake."""
-    rest = dict(options)
-    file, language_model = rest.pop("paraphrase_file", None), rest.pop("language_model", None)
-    paraphrases = ParaphraseOptions(
-        rest.pop("paraphrases", None), rest.pop("replace_reference", False), None if file is None else Path(file)
-    )
-    return Setting(
-        lang,
-        src_lang,
-        model,
-        encoder=rest.pop("encoder", None),
-        language_model=None if language_model is None else Path(language_model),
-        paraphrases=paraphrases,
-        prism=PrismOptions(**rest),
-    )
-
-
-def _score(
-    name: str,
-    setting: Setting,
-    cand: Texts | Mapping[str, Texts],
-    ref: Texts | Sequence[Texts] | None,
-    src: Texts | None,
-) -> SystemScores | dict[str, SystemScores]:
-    given = {"ref": ref is not None, "src": src is not None}
-    for side in entry(name).needs:
-        if not given[side]:
-            raise PrismError(f"{name} needs {side}")
-    if name.startswith("prism") and not setting.language:
-        raise PrismError("say which language the outputs are in: lang='xx'")
-    systems = cand if isinstance(cand, Mapping) else {"system": cand}
-    if ref is not None and not ref:
-        raise PrismError("ref is empty: there is nothing to score against")
-    references: Sequence[Any] = [] if ref is None else [ref] if isinstance(ref[0], str) else ref
-    text = ParallelText(
-        tuple((system, lines_of(texts, f"cand {system}")) for system, texts in systems.items()),
-        tuple(lines_of(texts, f"ref {index}") for index, texts in enumerate(references, start=1)),
-        None if src is None else lines_of(src, "src"),
-    )
-    text.count()
-    results = evaluate(make_metric(name, setting), text)
-    return {result.system: result for result in results} if isinstance(cand, Mapping) else results[0]
+    return LoadedModel(str(name), Runtime(config))
 
 
 class Prism:
@@ -142,19 +74,26 @@ class Prism:
     `engine` is `torch` or `ct2`; both give the same numbers.
     """
 
-    def __init__(self, model_dir: str, lang: str, temperature: float = 1.0, engine: str = "ct2") -> None:
+    def __init__(
+        self,
+        model_dir: str,
+        lang: str,
+        temperature: float = 1.0,
+        engine: Literal["auto", "ct2", "torch"] = "ct2",
+    ) -> None:
         self.lang = lang
         self.temperature = temperature
-        self._model = load_model(str(model_dir), engine=engine, temperature=temperature)
-        self._model.model.language(lang)
+        self._name = str(model_dir)
+        self._runtime = Runtime(EngineConfig(engine=engine))
+        self._runtime.language(self._name, lang)
 
     def identifier(self) -> dict[str, Any]:
         """Version, model and options; `log_base` is e, which the original tool wrongly gave as 2."""
-        spec = self._model.model.directory.spec
-        known = zoo.by_digest(f"md5:{spec.origin_digest}")
+        model = self._runtime.model(self._name)
+        known = zoo.by_digest(f"md5:{model.spec.origin_digest}")
         return {
             "version": "0.1",
-            "model": known.name if known else spec.origin_digest or self._model.digest,
+            "model": known.name if known else model.spec.origin_digest or model.digest,
             "seg_scores": "avg_log_prob",
             "sys_scores": "avg_log_prob",
             "log_base": "e",
@@ -164,8 +103,10 @@ class Prism:
     def score(
         self, cand: Texts, ref: Texts | None = None, src: Texts | None = None, segment_scores: bool = False
     ) -> float | NDArray[np.float64]:
-        """The system score, or an array of segment scores; exactly one of `ref` and `src` must be given."""
+        """Return the system score, or an array of segment scores; exactly one of `ref` and `src` must be given."""
         if (ref is None) == (src is None):
             raise PrismError('Must provide exactly one of "ref" or "src"')
-        result: SystemScores = self._model.score(cand, ref, src, lang=self.lang)
-        return result.segments if segment_scores else result.score
+        kind = PrismRef if ref is not None else PrismSrc
+        metric = kind(model=self._name, temperature=self.temperature)
+        found = score(cand, ref=ref, src=src, lang=self.lang, metrics=[metric], runtime=self._runtime).item()
+        return found.segments if segment_scores else found.score

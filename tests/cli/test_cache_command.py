@@ -1,15 +1,14 @@
 """`prism cache`, and the cache as `prism score` uses it."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from made import SENTENCES, make_model
 
-from prism_mt._core.textstore import TextStore
+from prism_mt._core.cache import Store
 from prism_mt.cli.main import main
-from prism_mt.engines import cache
+from prism_mt.engines import cached
 from prism_mt.models.directory import write_model
 
 
@@ -41,7 +40,7 @@ def said(capsys: Any, *words: str) -> str:
 def test_a_second_score_runs_no_model(model: str, home: Path, capsys: Any, monkeypatch: Any) -> None:
     assert score(model) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr(cache, "open_engine", None)
+    monkeypatch.setattr(cached, "open_engine", None)
     assert score(model) == 0
     assert capsys.readouterr().out == first
 
@@ -51,61 +50,33 @@ def test_without_the_cache(model: str, home: Path, capsys: Any) -> None:
     assert not (home / "scores.sqlite").exists()
 
 
-def test_info_prune_and_clear(model: str, home: Path, capsys: Any, monkeypatch: Any) -> None:
+def test_info_prune_and_clear(model: str, home: Path, capsys: Any) -> None:
     assert "none" in said(capsys, "info")
-    assert "no scores" in said(capsys, "clear")
-    assert "no scores" in said(capsys, "prune")
+    assert "scores: nothing is cached" in said(capsys, "clear")
+    assert "scores: nothing is cached" in said(capsys, "prune")
     score(model)
     capsys.readouterr()
     # Line i meets line 12 - i in both directions: 26 decodings, of which 13 are distinct.
-    assert "13 texts given texts" in said(capsys, "info")
+    assert "13 scored pairs of texts" in said(capsys, "info")
+    assert "of 4.3 GB" in said(capsys, "info")
     assert "ct2" in said(capsys, "info")
-    assert "dropped 0 entries" in said(capsys, "prune", "--limit", "1M")
-    assert "dropped 13 entries" in said(capsys, "prune", "--limit", "0")
+    assert "dropped 0 scored pairs" in said(capsys, "prune", "--limit", "1M")
+    assert "dropped 13 scored pairs" in said(capsys, "prune", "--limit", "0")
     score(model)
     capsys.readouterr()
-    assert "freed" in said(capsys, "clear")
-    assert "0 texts given texts" in said(capsys, "info")
+    assert "scores: dropped 13 scored pairs of texts, freed" in said(capsys, "clear")
+    assert "0 scored pairs of texts" in said(capsys, "info")
 
 
-@pytest.fixture
-def vectors(home: Path) -> Path:
-    """Encodings of two encoders, the first of which has not been used for long."""
-    for number, name in enumerate(("old", "new")):
-        with TextStore(home / "encodings" / f"{name}.sqlite", "encodings").open() as store:
-            for text in "abcdefgh":
-                store.put([(text, bytes(10_000))])
-        os.utime(home / "encodings" / f"{name}.sqlite", (number, number))
-    return home / "encodings"
-
-
-def kept(path: Path) -> list[str]:
-    with TextStore(path, "encodings").open() as store:
-        return [text for text, _ in store.get("abcdefgh")]
-
-
-def test_vectors_are_counted_and_pruned(vectors: Path, capsys: Any) -> None:
-    assert "16 texts as vectors" in said(capsys, "info")
-    assert "encodings: dropped 0 entries" in said(capsys, "prune", "--limit", "1M")
-    # A text takes three pages of 4 kB: 48 of 16 texts, and some for the tables.
-    assert "encodings: dropped 6 entries" in said(capsys, "prune", "encodings", "--limit", "120K")
-    assert (kept(vectors / "old.sqlite"), kept(vectors / "new.sqlite")) == (["g", "h"], list("abcdefgh"))
-    said(capsys, "prune", "--limit", "60K")
-    assert kept(vectors / "old.sqlite") == []
-    left = kept(vectors / "new.sqlite")
-    assert 0 < len(left) < 8
-    assert left == list("abcdefgh"[-len(left) :])  # the oldest went first
-
-
-def test_only_what_is_named_is_cleared(vectors: Path, home: Path, capsys: Any) -> None:
-    assert said(capsys, "clear", "scores") == "there are no scores in the cache\n"
-    assert "16 texts as vectors" in said(capsys, "info")
-    (vectors / "old.sqlite").write_bytes(b"x" * 5000)
-    assert "encodings: freed" in said(capsys, "clear", "encodings")
-    assert not (vectors / "old.sqlite").exists()
-    assert "0 texts as vectors" in said(capsys, "info")
+def test_only_what_is_named_is_cleared(home: Path, capsys: Any) -> None:
+    Store("encodings").put((letter.encode(), bytes(1000)) for letter in "abcdefgh")
+    Store("nbest").put([(b"key", b"[]")])
+    assert said(capsys, "clear", "scores") == "scores: nothing is cached\n"
+    assert "8 texts as vectors" in said(capsys, "info")
+    assert "encodings: dropped 8 texts as vectors" in said(capsys, "clear", "encodings")
+    assert "1 n-best lists" in said(capsys, "info")
     assert main(["cache", "clear", "everything"]) == 2
-    assert "nothing called everything is kept; there are scores, encodings" in capsys.readouterr().err
+    assert "the cache has no 'everything'; there are scores, encodings, nbest" in capsys.readouterr().err
 
 
 def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any, caplog: Any) -> None:
@@ -116,7 +87,7 @@ def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any
     (home / "scores.sqlite").write_bytes(b"x" * 5000)
     assert score(model) == 0
     assert capsys.readouterr().out == wanted
-    assert "`prism cache clear` makes a new one" in caplog.text
+    assert "`prism cache clear scores` makes a new one" in caplog.text
     assert main(["cache", "info"]) == 2
     assert "run `prism cache clear`" in capsys.readouterr().err
     assert "freed 5 kB" in said(capsys, "clear")
@@ -162,10 +133,10 @@ def test_a_bad_limit(home: Path, capsys: Any) -> None:
 
 
 def test_a_file_without_a_table_is_an_empty_one(home: Path, capsys: Any) -> None:
-    (home / "encodings").mkdir(parents=True)
-    for path in (home / "scores.sqlite", home / "encodings" / "x.sqlite"):
-        path.touch()
-    assert "0 texts given texts" in said(capsys, "info")
+    home.mkdir()
+    (home / "scores.sqlite").touch()
+    assert "0 scored pairs of texts" in said(capsys, "info")
+    assert "dropped 0" in said(capsys, "prune")
     said(capsys, "clear")
     assert not (home / "scores.sqlite").exists()
 

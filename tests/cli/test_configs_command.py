@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from prism_mt.training.regression.config import load_metric_config
 
 from prism_mt.cli.configs import FOLDER
 from prism_mt.cli.main import main
-from prism_mt.training.metric_trainer import load_config
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.toml"))
 
@@ -34,8 +34,9 @@ def test_an_unknown_name_says_which_there_are(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize(("name", "files"), [("metric-small", 1), ("metric-large", 2)])
 def test_those_of_learned_metrics_are_the_papers(name: str, files: int) -> None:
-    config = load_config(FOLDER / f"{name}.toml")
+    config = load_metric_config(FOLDER / f"{name}.toml")
     assert len(config.train) == files
     assert (config.kind, config.loss, config.hidden, config.pieces) == ("esim", "mse", 300, 100)
-    assert (config.batch, config.rate, config.clip, config.patience) == (32, 4e-4, 10.0, 4)
+    assert (config.batch, config.limits.patience, config.schedule.kind) == (32, 4, "plateau")
+    assert (config.optimizer.learning_rate, config.optimizer.clip) == (4e-4, 10.0)
     assert config.train[0] == Path(FOLDER / "wmt2016.tsv")

@@ -18,8 +18,9 @@ valid = ["pairs.jsonl"]
 device = "cpu"
 [limits]
 steps = 2
-[checks]
+[validation]
 every = 1
+[checkpoints]
 export = "last"
 """
 
@@ -59,7 +60,7 @@ def test_a_stopped_run_writes_no_model_until_asked_for_it(
         return 1e-4
 
     with monkeypatch.context() as patch:
-        patch.setattr("prism_mt.training.finetune.learning_rate", terminated)
+        patch.setattr("prism_mt.training.loop.learning_rate", terminated)
         assert main(words) == 130
     assert "Stopped at step 1" in capsys.readouterr().err
     made = folder / "run" / "model"
@@ -73,7 +74,7 @@ def test_a_stopped_run_writes_no_model_until_asked_for_it(
     [
         ("pairs.jsonl", "none.jsonl", "none.jsonl"),
         ("steps = 2", "stepps = 2", "unknown key stepps"),
-        ("every = 1", "every = 0", "checks.every must be above 0"),
+        ("every = 1", "every = 0", "validation: every must be at least 1"),
     ],
 )
 def test_mistakes_end_in_one_sentence(
@@ -82,4 +83,4 @@ def test_mistakes_end_in_one_sentence(
     (folder / "finetune.toml").write_text(CONFIG.replace(find, replace), encoding="utf-8")
     assert main(["finetune", str(folder / "finetune.toml")]) == 2
     assert message in capsys.readouterr().err
-    assert not (folder / "run").exists()
+    assert not (folder / "run" / "checkpoints").exists()

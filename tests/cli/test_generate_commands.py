@@ -10,7 +10,7 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.generate.generator import Generator
+from prism_mt.engines.scheduler import Scheduler
 from prism_mt.generate.mbr import rerank
 from prism_mt.generate.nbest import Record
 from prism_mt.models.directory import write_model
@@ -98,24 +98,24 @@ def test_standard_input(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch
 def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("--to", "de", "in.txt", "-o", "out/de.txt")
     wanted = run(capsys, "translate", model, *words[:3])[1]
-    monkeypatch.setattr(Generator, "_window", 1)
-    search, asked = Generator._search, []
+    monkeypatch.setattr("prism_mt.generate.generator.search_window", lambda width: 1)
+    run_, asked = Scheduler.run, []
 
     def dying(self: Any, requests: Any) -> Any:
         asked.append(len(requests))
-        if len(asked) == 3:
+        if len(asked) == 2:
             raise KeyboardInterrupt
-        return search(self, requests)
+        return run_(self, requests)
 
-    monkeypatch.setattr(Generator, "_search", dying)
+    monkeypatch.setattr(Scheduler, "run", dying)
     assert run(capsys, "translate", model, *words)[0] == 130
     assert [path.name for path in Path("out").iterdir()] == ["de.txt.partial"]
     code, _, err = run(capsys, "translate", model, *words, "-n", "2")
     assert code == 2
     assert "de.txt.partial is the unfinished output of another run" in err
-    asked[:] = [0] * 3
+    asked[:] = [0] * 2
     assert run(capsys, "translate", model, *words)[:2] == (0, "")
-    assert asked[3:] == [1, 1]  # the two texts that were not done
+    assert asked[2:] == [1, 1]  # the two texts that were not done
     assert Path("out/de.txt").read_text(encoding="utf-8") == wanted
     assert [path.name for path in Path("out").iterdir()] == ["de.txt"]
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from made_corpus import SMALL_BLOCKS, make_corpus, run
+from toy_training import sentencepiece  # noqa: F401
 
 from prism_mt.corpus.steps.base import Context
 

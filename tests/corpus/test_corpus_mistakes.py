@@ -31,7 +31,7 @@ def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> st
         ("max_repeat = 2.0", "max_repeat = 0.0", "must be above 0"),
         ("max_repeat = 2.0", "shares = { film = 1 }", "the group film of a step"),
         ('kind = "normalise"', 'kind = "margin"\nthresholds = { film = 1.1 }', "the group film of a step"),
-        ('kind = "normalise"', 'kind = "margin"\nencoder = "laser"', "laser needs the folder"),
+        ('kind = "normalise"', 'kind = "margin"\nencoder = "laser"', "no sentence encoder 'laser'"),
         (
             'kind = "normalise"',
             'kind = "near-duplicates"\nbands = 0',

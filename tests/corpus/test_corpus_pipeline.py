@@ -14,8 +14,8 @@ import pytest
 from made_corpus import CONFIG, command, run, same_files
 
 from prism_mt.cli.main import main
+from prism_mt.corpus.data_directory import ShardDataset
 from prism_mt.corpus.executor import Processes, Ray
-from prism_mt.training.shards import ShardDataset
 
 
 def test_counts_rejects_and_shards(corpus: Path) -> None:

@@ -148,16 +148,6 @@ def test_workers_do_not_change_scores(directory: ModelDirectory, model: Model, t
         np.testing.assert_allclose(tokens, expected, atol=1e-5)
 
 
-def test_a_damaged_converted_model_is_built_again(directory: ModelDirectory, model: Model) -> None:
-    from prism_mt.engines.ct2_model import converted
-
-    before = score(open_engine(directory, EngineOptions(device="cpu")), pairs_of(model)[:2])
-    binary = converted(directory, "float32", 1.0) / "model.bin"
-    binary.write_bytes(binary.read_bytes()[:100])
-    after = score(open_engine(directory, EngineOptions(device="cpu")), pairs_of(model)[:2])
-    np.testing.assert_array_equal(before[0], after[0])
-
-
 def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model) -> None:
     from prism_mt.engines.torch import TorchEngine
 

@@ -7,7 +7,8 @@ import pytest
 from hf_models import FAMILIES, LANGUAGES, Family, cached, ids
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.factory import EngineName, EngineOptions, open_engine
+from prism_mt.engines.base import EngineName
+from prism_mt.engines.factory import EngineOptions, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.forced_decoding import PairEncoder, Text

@@ -129,11 +129,12 @@ def test_a_machine_that_would_score_otherwise_says_so(
 
 def test_the_driver_does_not_look_for_the_device_of_the_actors(model: ModelDirectory, tmp_path: Path) -> None:
     """A machine without a GPU may send work to one that has."""
-    from prism_mt.engines.cache import CachedEngine, ScoreStore
+    from prism_mt._core.cache import Store
+    from prism_mt.engines.cached import CachedEngine
 
     options = EngineOptions(device="cuda", quantization="float16", ray="auto")
     pair = Pair((4, 9, 2), (2, 5, 9, 2))
-    assert CachedEngine(model, options, ScoreStore(tmp_path / "c.sqlite")).remembered([pair]) == [None]
+    assert CachedEngine(model, options, Store("scores", tmp_path / "c.sqlite")).remembered([pair]) == [None]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
-from prism_mt.engines.scheduler import make_batches, score_pairs
+from prism_mt.engines.scheduler import ScoringWork, make_batches, score_pairs
 
 
 class Echo:
@@ -57,7 +57,7 @@ def test_order_is_kept_and_equal_pairs_are_scored_once(
 @settings(max_examples=60, deadline=None)
 @given(pairs, st.integers(1, 200), st.booleans())
 def test_batches_partition_the_pairs_within_the_budget(items: list[Pair], budget: int, group: bool) -> None:
-    batches = make_batches(items, budget, group)
+    batches = make_batches(ScoringWork(Echo(shares_sources=group)), items, budget)
     assert sorted(index for batch in batches for index in batch) == list(range(len(items)))
     for batch in batches:
         assert len(batch) == 1 or padded([items[index] for index in batch]) <= budget
@@ -67,7 +67,7 @@ def test_targets_of_one_source_stay_together() -> None:
     sources = [(i, i + 1, i + 2) for i in range(20)]
     items = [Pair(source, (2, *range(1 + (7 * j) % 5))) for source in sources for j in range(4)]
     random.Random(0).shuffle(items)
-    batches = make_batches(items, 40, group_sources=True)
+    batches = make_batches(ScoringWork(Echo(shares_sources=True)), items, 40)
     order = [items[index].source for batch in batches for index in batch]
     assert len([1 for a, b in itertools.pairwise(order) if a != b]) == len(sources) - 1
 
@@ -77,8 +77,14 @@ def test_out_of_memory_makes_batches_smaller() -> None:
     engine = Echo(budget=200, capacity=30)
     scores = list(score_pairs(engine, items))
     assert [score[0] for score in scores] == [hash(pair) % 1009 for pair in items]
-    assert padded(engine.batches[0]) > 30
-    assert padded(engine.batches[-1]) <= 30
+    sizes = [padded(batch) for batch in engine.batches]
+    assert sizes[0] > 30
+    assert sizes[-1] <= 30
+    assert sizes[:5] == [200, 100, 100, 50, 50]
+    assert sizes[5:] == sorted(sizes[5:], reverse=True)  # no larger one is tried again
+    first = len(engine.batches)
+    list(score_pairs(engine, items))
+    assert padded(engine.batches[first]) == 200  # another run may find more memory
 
 
 def test_one_pair_that_does_not_fit_is_an_error() -> None:

@@ -9,9 +9,10 @@ import pytest
 import torch
 from hf_models import LANGUAGES, Family, make
 
-from prism_mt.engines.factory import EngineName, EngineOptions
+from prism_mt.engines.base import EngineName
+from prism_mt.engines.factory import EngineOptions
 from prism_mt.generate.base import Request, textless_ids
-from prism_mt.generate.generator import Generator, make_batches
+from prism_mt.generate.generator import Generator
 from prism_mt.generate.options import SearchOptions
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import open_model
@@ -88,7 +89,7 @@ def test_same_sequences_and_scores(family: Family, options: SearchOptions, engin
     end = model.spec.conventions.eos
     generator = Generator(model, EngineOptions(engine, device="cpu", threads=1), options)
     asked = requests(family, model)
-    found = generator._search(asked)
+    found = dict(zip(asked, generator._scheduler.run(asked), strict=True))
     lengths = set()
     for request in asked:
         wanted = peer(network, request, model, options)
@@ -112,4 +113,3 @@ def test_the_batch_does_not_matter(method: Any) -> None:
         [alone] = generator.searcher.submit([request])()
         assert [one.pieces for one in alone] == [one.pieces for one in found]
         assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-5)
-    assert [len(batch) for batch in make_batches(asked, 1000, True)] == [len(asked)]

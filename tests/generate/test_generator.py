@@ -1,7 +1,7 @@
 """From texts to hypotheses: order, blanks, languages, errors, the store."""
 
 import logging
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,11 +9,11 @@ from hf_models import cached
 from made import SENTENCES, make_model
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.base import OutOfMemory
-from prism_mt.engines.factory import EngineName, EngineOptions
-from prism_mt.generate.base import Found, Request, textless_ids
-from prism_mt.generate.cached import StoredLists
-from prism_mt.generate.generator import Generator, Hypothesis, Route, make_batches
+from prism_mt.engines.base import EngineName, OutOfMemory
+from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.scheduler import make_batches
+from prism_mt.generate.base import Found, PendingSearch, Request, SearchWork, textless_ids
+from prism_mt.generate.generator import Generator, Hypothesis, Route
 from prism_mt.generate.options import SearchOptions
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
@@ -114,49 +114,45 @@ def test_ids_without_text(model: ModelDirectory) -> None:
     assert textless_ids(model) == [0, 1, 3, *sorted(tag for tag in model.spec.languages.values() if tag)]
 
 
-def test_batches() -> None:
+class Small:
+    """A searcher that has memory for so many segments at once."""
+
+    parallel, budget = 2, 10_000
+
+    def __init__(self, capacity: int = 1000, one_limit: bool = False) -> None:
+        self.capacity, self.one_limit = capacity, one_limit
+        self.sizes: list[int] = []
+
+    def submit(self, batch: Sequence[Request]) -> PendingSearch:
+        def wait() -> list[list[Found]]:
+            self.sizes.append(len(batch))
+            if len(batch) > self.capacity:
+                raise OutOfMemory
+            return [[Found((9,), 0.0)] for _ in batch]
+
+        return wait
+
+
+@pytest.mark.parametrize(
+    ("budget", "one_limit", "expected"),
+    [(18, False, [[9, 9], [3, 2]]), (27, True, [[9], [9, 3, 2]]), (1, False, [[9], [9], [3], [2]])],
+)
+@pytest.mark.parametrize("width", [1, 7])
+def test_batches(budget: int, one_limit: bool, expected: list[list[int]], width: int) -> None:
     requests = [Request((1,) * length, (2,), limit) for length, limit in [(3, 32), (9, 32), (9, 64), (2, 32)]]
-    assert [[len(one.source) for one in batch] for batch in make_batches(requests, 18, False)] == [[9, 9], [3, 2]]
-    assert [[len(one.source) for one in batch] for batch in make_batches(requests, 27, True)] == [[9], [9, 3, 2]]
-    assert len(make_batches(requests, 1, False)) == 4
+    batches = make_batches(SearchWork(Small(one_limit=one_limit), width), requests, budget * width)
+    assert [[len(requests[index].source) for index in batch] for batch in batches] == expected
 
 
 def test_memory_that_runs_out_makes_smaller_batches(model: ModelDirectory) -> None:
-    class Small:
-        parallel, budget, one_limit = 2, 10_000, False
-        sizes: list[int] = []  # noqa: RUF012
-
-        def submit(self, batch: Any) -> Any:
-            def wait() -> list[list[Found]]:
-                self.sizes.append(len(batch))
-                if len(batch) > capacity:
-                    raise OutOfMemory
-                return [[Found((9,), 0.0)] for _ in batch]
-
-            return wait
-
-    made = generator(model)
-    made.__dict__["searcher"] = Small()
-    capacity = 2
+    made, small = generator(model), Small(capacity=2)
+    made.__dict__["searcher"] = small
     assert len(list(made.generate(SENTENCES[:5], made.route("en")))) == 5
-    assert Small.sizes == [5, 2, 3, 1, 2]
-    capacity = 0
+    assert small.sizes[0] == 5
+    assert max(small.sizes[-3:]) <= 2
+    before = len(small.sizes)
+    assert len(list(made.generate(SENTENCES[5:9], made.route("en")))) == 4
+    assert max(small.sizes[before:]) <= 2  # the same run has learnt how much fits
+    small.capacity = 0
     with pytest.raises(PrismError, match="not enough memory to search a sentence of"):
         list(made.generate(SENTENCES[:2], made.route("en")))
-
-
-def test_stored_lists_are_made_once(model: ModelDirectory, monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.setenv("PRISM_CACHE", str(tmp_path))
-    made = generator(model, n=2)
-    route = made.route("en", "en")
-    first = StoredLists(made, route).lists({"Hello": "a", "world": "b", "": "c"})
-    assert first[""] == [Hypothesis("", 0.0)] * 2
-    monkeypatch.setattr(made, "_search", lambda requests: pytest.fail("searched again") if requests else {})
-    assert StoredLists(made, route).lists({"world": "b", "Hello": "a"}) == {
-        key: first[key] for key in ("world", "Hello")
-    }
-    other = generator(model, n=2, method="diverse", beam=4, groups=2)
-    assert StoredLists(other, route).path != StoredLists(made, route).path
-    StoredLists(made, route).path.write_text("no database at all, but long enough to be looked at" * 20)
-    with pytest.raises(PrismError, match=r"cannot use the stored paraphrases in .*delete that file"):
-        StoredLists(made, route).lists({"Hello": "a"})

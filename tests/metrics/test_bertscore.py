@@ -1,12 +1,11 @@
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from prism_mt.encoders.base import PieceVectors
-from prism_mt.encoders.factory import minilm_folder
+from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.bertscore import MatchMetric, match
 
@@ -35,7 +34,7 @@ def test_matches_by_hand(
 class Letters:
     """Every letter is a piece; the lower of two layers must not count."""
 
-    name, digest, layers, width = "letters", "0" * 64, 2, 2
+    name, digest, layer, layers, width = "letters", "0" * 64, "all", 2, 2
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
         table = {"a": A, "b": B, "c": C}
@@ -52,9 +51,7 @@ def test_several_references_and_the_system_score() -> None:
     assert mean.aggregate(totals.tolist()) == pytest.approx((scores[0].score + scores[1].score) / 2)
     best = MatchMetric("bertr", Letters(), "recall", "max")
     assert [one.score for one in best.score(segments)] == pytest.approx([2.8 / 3, 1.0], abs=1e-6)
-    assert best.signature().startswith(
-        "bertr|value:recall|encoder:letters@000000000000|layer:last|idf:no|refs:max"
-    )
+    assert best.signature().startswith("bertr|value:recall|encoder:letters@000000000000|layer:all|idf:no|refs:max")
 
 
 class Capitals(Letters):
@@ -82,8 +79,6 @@ def test_agrees_with_bert_score_on_minilm() -> None:
     import torch
     import transformers
 
-    from prism_mt.encoders.huggingface import HuggingFaceEncoder
-
     pairs = [
         ("The cat sat on the mat.", "A cat was sitting on the mat."),
         ("Prices fell sharply.", "There was a steep drop in prices, economists said on Tuesday."),
@@ -102,7 +97,7 @@ def test_agrees_with_bert_score_on_minilm() -> None:
 
     references, hypotheses = embed([pair[1] for pair in pairs]), embed([pair[0] for pair in pairs])
     expected = peer.greedy_cos_idf(*references, *hypotheses)
-    encoder = HuggingFaceEncoder(Path(folder), "minilm")
+    encoder = open_piece_encoder(folder, "en", lambda: pytest.fail("no model is wanted"))
     for place, value in enumerate(("precision", "recall", "f1")):
         found = MatchMetric("m", encoder, value).compare(pairs)  # type: ignore[arg-type]
         assert found == pytest.approx(expected[place].tolist(), abs=1e-5)

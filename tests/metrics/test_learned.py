@@ -165,7 +165,7 @@ def test_long_texts_are_cut_and_empty_ones_scored() -> None:
 class MadeEncoder:
     """An encoder of texts that are numbers: so many pieces, at most 7."""
 
-    name, digest, layers, width = "made", "0" * 64, 3, 5
+    name, digest, layer, layers, width = "made", "0" * 64, "all", 3, 5
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
         made = [np.random.default_rng(int(text)) for text in texts]

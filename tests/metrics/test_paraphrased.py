@@ -108,13 +108,13 @@ def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
     folder = write_model(make_model(max_positions=32), tmp_path / "made").folder
     asked: list[str] = []
-    search = Generator._search
+    search = Generator.search
 
-    def watched(self: Generator, requests: Any) -> Any:
-        asked.extend(requests)
-        return search(self, requests)
+    def watched(self: Generator, texts: Any, *rest: Any) -> Any:
+        asked.extend(texts)
+        return search(self, texts, *rest)
 
-    monkeypatch.setattr(Generator, "_search", watched)
+    monkeypatch.setattr(Generator, "search", watched)
     model = ModelInUse(str(folder), options=EngineOptions(device="cpu", threads=1))
     texts = [Segment("a b", ("Hello world",), None, 1), Segment("c", ("Hello world",), None, 1)]
     totals = {}

@@ -137,7 +137,18 @@ def test_codes_are_those_of_transformers() -> None:
     assert tokenization_nllb.FAIRSEQ_LANGUAGE_CODES == codes.NLLB200
 
 
-M2M100 = Architecture(32, 2, 1, 4, 2, 48, 40, 409, 409, 128)
+M2M100 = Architecture(
+    width=32,
+    encoder_layers=2,
+    decoder_layers=1,
+    encoder_heads=4,
+    decoder_heads=2,
+    encoder_feed_forward=48,
+    decoder_feed_forward=40,
+    source_vocabulary=409,
+    target_vocabulary=409,
+    max_positions=128,
+)
 MBART = dataclasses.replace(M2M100, embedding_norm=True, activation="gelu", positions="learned", position_offset=0)
 MARIAN = dataclasses.replace(
     M2M100, norm="post", final_norm=False, activation="swish", positions="marian", position_offset=0

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 import torch
 
@@ -47,6 +49,6 @@ def test_weights_go_out_and_in() -> None:
 
 
 def test_a_translation_model_is_refused() -> None:
-    full = Architecture(8, 1, 1, 1, 1, 8, 8, 11, 11, 20)
+    full = dataclasses.replace(TINY, encoder_layers=1, encoder_feed_forward=8)
     with pytest.raises(PrismError, match="this is a translation model"):
         from_weights(full, {})

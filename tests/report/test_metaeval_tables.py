@@ -30,7 +30,7 @@ from prism_mt.report.plots import (
     plot_sweep,
     plot_systems,
 )
-from prism_mt.stats.bootstrap import Interval
+from prism_mt.stats.resampling import Interval
 
 NAN = math.nan
 

@@ -5,24 +5,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prism_mt.stats.arrays import Matrix, Vector
 from prism_mt.stats.correlation import (
     Averaging,
     Correlation,
     Kind,
     kendall_b,
     kendall_c,
-    pairwise_accuracy,
-    pairwise_agreement,
+    pairwise_difference_pearson,
     pearson,
-    segment_accuracy,
-    soft_pairwise_accuracy,
     spearman,
 )
 
 NAN = math.nan
 
 
-def array(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def array(*values: float) -> Vector:
     return np.array(values, dtype=np.float64)
 
 
@@ -81,7 +79,7 @@ def test_averages_leave_out_what_is_undefined(kind: Kind, over: Averaging, expec
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_vectorised_tau_in_segments_equals_the_mean_of_single_taus(seed: int) -> None:
+def test_vectorized_tau_in_segments_equals_the_mean_of_single_taus(seed: int) -> None:
     rng = np.random.default_rng(seed)
     human, metric = rng.integers(0, 4, (2, 5, 7)).astype(np.float64)
     human[rng.random(human.shape) < 0.2] = NAN
@@ -91,44 +89,61 @@ def test_vectorised_tau_in_segments_equals_the_mean_of_single_taus(seed: int) ->
     assert Correlation("kendall-b", "segments")(human, metric) == pytest.approx(expected, nan_ok=True)
 
 
-def test_segment_accuracy_counts_a_metric_tie_as_wrong_and_leaves_out_human_ties() -> None:
-    # Segment 1: pairs 12 right, 13 right, 23 tied by the metric; segment 2: people tie; segment 3: right.
-    assert segment_accuracy(HUMAN, METRIC) == pytest.approx(3 / 4)
-    assert math.isnan(segment_accuracy(np.ones((3, 2)), METRIC[:, :2]))
+def differences(scores: Matrix, known: Matrix) -> Vector:
+    """All differences between two outputs of one segment that have both scores, in both orders."""
+    return array(
+        *(
+            scores[one, segment] - scores[other, segment]
+            for segment in range(scores.shape[1])
+            for one in range(len(scores))
+            for other in range(len(scores))
+            if one != other and not np.isnan(known[[one, other], segment]).any()
+        )
+    )
+
+
+def test_pairwise_difference_pearson_by_hand() -> None:
+    # Segment 1, people: 1-2 = -1, 1-4 = -3, 2-4 = -2; metric: 0-2 = -2, 0-2 = -2, 2-2 = 0.
+    # Segment 2 (the third output is not judged): people 5-3 = 2, metric 1-2 = -1.
+    human = np.array([[1.0, 5.0], [2.0, 3.0], [4.0, NAN]])
+    metric = np.array([[0.0, 1.0], [2.0, 2.0], [2.0, 9.0]])
+    # In both orders the means are 0, and all sums are twice those of one order.
+    products = 1 * 2 + 3 * 2 + 2 * 0 - 2 * 1
+    squares = (1 + 9 + 4 + 4) * (4 + 4 + 0 + 1)
+    assert pairwise_difference_pearson(human, metric) == pytest.approx(products / math.sqrt(squares), abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_pairwise_difference_pearson_is_pearson_of_all_differences(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    human, metric = rng.integers(0, 4, (2, 4, 5)).astype(np.float64)
+    human[rng.random(human.shape) < 0.3] = NAN
+    metric[rng.random(metric.shape) < 0.1] = NAN
+    known = human + metric
+    expected = pearson(differences(human, known), differences(metric, known))
+    found = pairwise_difference_pearson(human, metric)
+    assert found == pytest.approx(expected, nan_ok=True, abs=1e-9)
+    assert pairwise_difference_pearson(human[::-1], 3 * metric[::-1]) == pytest.approx(found, nan_ok=True)
+
+
+def test_pairwise_difference_pearson_does_not_reward_knowing_hard_segments() -> None:
+    rng = np.random.default_rng(0)
+    hardness = 10 * rng.normal(size=300)
+    human, metric = hardness + rng.normal(size=(2, 5, 300))
+    assert pearson(human.ravel(), metric.ravel()) > 0.95
+    assert abs(pairwise_difference_pearson(human, metric)) < 0.1
 
 
 @pytest.mark.parametrize(
-    ("human", "metric", "expected"),
+    ("human", "metric"),
     [
-        (array(1, 2, 3), array(1, 3, 2), (2, 3)),
-        (array(1, 2, 2), array(1, 2, 2), (3, 3)),
-        (array(1, 2, 2), array(1, 2, 3), (2, 3)),
-        (array(1, 2, NAN), array(1, 1, 2), (0, 1)),
-        (array(1), array(1), (0, 0)),
+        (np.full((3, 2), 0.1), METRIC[:, :2]),
+        (HUMAN, np.full((3, 3), 0.1)),
+        (HUMAN[:1], METRIC[:1]),
+        (np.empty((3, 0)), np.empty((3, 0))),
     ],
+    ids=["people tie", "constant metric", "one system", "no segments"],
 )
-def test_pairwise_agreement(human, metric, expected) -> None:  # type: ignore[no-untyped-def]
-    assert pairwise_agreement(human, metric) == expected
-
-
-def test_pairwise_accuracy_of_one_system_is_undefined() -> None:
-    assert math.isnan(pairwise_accuracy(array(1), array(2)))
-
-
-def test_soft_pairwise_accuracy() -> None:
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=(4, 60)) + np.arange(4)[:, None] / 4
-    same = soft_pairwise_accuracy(human, human * 3 + 1, np.random.default_rng(0))
-    opposite = soft_pairwise_accuracy(human, -human, np.random.default_rng(0))
-    assert same == 1.0
-    assert opposite < 0.2
-    assert math.isnan(soft_pairwise_accuracy(human[:1], human[:1], rng))
-
-
-def test_soft_pairwise_accuracy_by_hand() -> None:
-    # People: differences 1 and 1, whose signed sums are 2, 0, 0, -2: the observed 2 is reached by 1/4.
-    # Metric: differences 1 and -1, whose signed sums are 0, 2, -2, 0: the observed 0 is reached by 3/4.
-    human = np.array([[1.0, 1.0], [0.0, 0.0]])
-    metric = np.array([[1.0, 0.0], [0.0, 1.0]])
-    accuracy = soft_pairwise_accuracy(human, metric, np.random.default_rng(0), draws=40_000)
-    assert accuracy == pytest.approx(1 - (3 / 4 - 1 / 4), abs=0.02)
+def test_pairwise_difference_pearson_without_a_difference_is_undefined(human: Matrix, metric: Matrix) -> None:
+    assert math.isnan(pairwise_difference_pearson(human, metric))

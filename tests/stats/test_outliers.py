@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from prism_mt.evaluation.judgments import Judgments
-from prism_mt.stats.outliers import outliers, top_systems, without_outliers
+from prism_mt.stats.correlation import pearson
+from prism_mt.stats.outliers import outliers
 
 
 @pytest.mark.parametrize(
@@ -26,15 +26,26 @@ def test_outliers(scores: list[float], expected: list[bool]) -> None:
     assert outliers(np.array(scores, dtype=np.float64)).tolist() == expected
 
 
-def judgments(scores: list[float]) -> Judgments:
-    names = tuple("abcdefgh"[: len(scores)])
-    return Judgments("t", "xx-yy", names, (), np.empty((len(names), 0)), np.array(scores))
+# WMT19: direct assessment (z) and sacreBLEU of all systems, from the best to the worst.
+GU_EN = (
+    [0.21, 0.126, 0.1, 0.09, 0.066, 0.044, -0.189, -0.192, -0.277, -0.296, -0.598],
+    [24.90, 21.45, 17.48, 17.45, 16.79, 17.22, 8.85, 9.38, 9.55, 6.76, 11.85],
+)
+ZH_EN = (
+    [0.295, 0.266, 0.203, 0.195, 0.193, 0.186, 0.161, 0.103, 0.054, 0.049, 0.001, -0.065, -0.202, -0.483, -0.957],
+    [37.97, 37.46, 39.33, 38.29, 34.19, 33.44, 42.21, 33.84, 27.65, 28.71, 30.99, 28.84, 25.24, 21.44, 16.94],
+)
 
 
-def test_without_outliers_keeps_the_others() -> None:
-    assert without_outliers(judgments([1, 2, 3, 4, 100])).systems == ("a", "b", "c", "d")
-
-
-def test_top_systems_leaves_out_systems_without_a_judgment() -> None:
-    assert top_systems(judgments([1, math.nan, 3, 2]), 2).systems == ("c", "d")
-    assert top_systems(judgments([1, math.nan]), 4).systems == ("a",)
+@pytest.mark.parametrize(
+    ("scores", "everyone", "inliers"), [(GU_EN, 0.798, 0.967), (ZH_EN, 0.888, 0.823)], ids=["gu-en", "zh-en"]
+)
+def test_published_correlations_with_and_without_outliers(
+    scores: tuple[list[float], list[float]], everyone: float, inliers: float
+) -> None:
+    human, bleu = map(np.array, scores)
+    kept = ~outliers(human)
+    assert kept[:9].all()
+    assert not kept[-1]
+    assert pearson(human, bleu) == pytest.approx(everyone, abs=0.002)
+    assert pearson(human[kept], bleu[kept]) == pytest.approx(inliers, abs=0.002)

@@ -1,5 +1,6 @@
-"""Intervals and p-values beside sacreBLEU's own."""
+"""Intervals and p-values of systems beside sacreBLEU's own, and of metrics."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,28 @@ from prism_mt.evaluation.compare import Comparison, Significance, compare
 from prism_mt.evaluation.measure import measured_from, score_all
 from prism_mt.metrics import sacrebleu
 from prism_mt.metrics.parallel import ParallelText
-from prism_mt.stats.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
+from prism_mt.stats.correlation import Correlation, pearson
+from prism_mt.stats.darr import darr_tau
+from prism_mt.stats.resampling import (
+    Bootstrap,
+    Interval,
+    Randomization,
+    bootstrap_p,
+    bootstrap_preferences,
+    bootstrap_segments,
+    bootstrap_systems,
+    chance,
+    paired_p,
+    pearson_interval_over_systems,
+    percentile_interval,
+    sacrebleu_interval,
+)
 from prism_mt.text.lines import lines_of
 
 TEXT = "the committee met in a large hall on Tuesday and adopted its report without any vote"
 WORDS = TEXT.split()
 COUNT = 50
+NAN = math.nan
 
 
 def made(seed: int, errors: float) -> list[str]:
@@ -74,7 +91,7 @@ def test_paired_bootstrap_is_sacrebleus(metric: str, draws: int) -> None:
 
 
 @pytest.mark.parametrize("metric", ["bleu", "chrf"])
-def test_randomisation_is_sacrebleus(metric: str) -> None:
+def test_randomization_is_sacrebleus(metric: str) -> None:
     found = ours(metric, Significance("randomisation", 400))
     results = theirs(metric, "ar", 400)
     for place in (1, 2):
@@ -91,8 +108,8 @@ def test_equal_systems_are_not_told_apart(test: Any) -> None:
     assert found.ties(0, 3) == COUNT
 
 
-def test_interval_leaves_out_a_fortieth_on_each_side() -> None:
-    found = interval(np.arange(80.0)[::-1])
+def test_sacrebleu_interval_leaves_out_a_fortieth_on_each_side() -> None:
+    found = sacrebleu_interval(np.arange(80.0)[::-1])
     assert (found.low, found.high) == (2.0, 77.0)
 
 
@@ -109,7 +126,7 @@ def test_chance_counts_larger_differences(differences: list[float], observed: fl
     assert chance(np.array(differences), observed) == p
 
 
-def test_paired_bootstrap_centres_the_differences() -> None:
+def test_paired_bootstrap_centers_the_differences() -> None:
     # differences 0, 1, 5 around their mean 2: -2, -1, 3
     assert bootstrap_p(np.array([1.0, 2.0, 6.0]), np.ones(3), 2.5) == 2 / 4
 
@@ -128,9 +145,85 @@ def test_draws_in_parts_are_those_of_one_large_draw(monkeypatch: pytest.MonkeyPa
     first, second = np.random.default_rng(0).normal(size=(2, segments, 1))
     keep = np.random.default_rng(5).integers(2, size=(draws, segments), dtype=np.bool_)[:, :, None]
     mixed, rest = np.where(keep, first, second).sum(axis=1), np.where(keep, second, first).sum(axis=1)
-    [found] = Randomisation(segments, draws, 5).differences([first, second], [(0, 1)], lambda totals: totals[0])
+    [found] = Randomization(segments, draws, 5).differences([first, second], [(0, 1)], lambda totals: totals[0])
     np.testing.assert_allclose(found, np.abs(mixed - rest)[:, 0])
     rng = np.random.default_rng(5)
     chosen = [rng.choice(segments, size=segments, replace=True) for _ in range(draws)]
     [scores] = Bootstrap(segments, draws, 5).scores([first], lambda totals: totals[0])
     np.testing.assert_allclose(scores, [first[places].sum() for places in chosen])
+
+
+def test_bootstrap_of_preferences_has_the_spread_of_the_binomial() -> None:
+    first = np.repeat([1.0, -1.0], [600, 400])
+    second = np.roll(first, 100)
+    samples = bootstrap_preferences([first, second], np.random.default_rng(0), draws=4000)
+    assert samples.mean(axis=0) == pytest.approx([0.2, 0.2], abs=0.005)
+    # Of a share: sqrt(.6 * .4 / 1000); tau is twice the share.
+    assert samples.std(axis=0) == pytest.approx([0.03098, 0.03098], rel=0.05)
+    # Discordant pairs of metrics: 100 each way, so the variance of the difference is 4 * 200 / 1000**2.
+    assert (samples[:, 0] - samples[:, 1]).std() == pytest.approx(math.sqrt(4 * 200) / 1000, rel=0.05)
+
+
+def test_bootstrap_of_preferences_keeps_rules_for_ties_and_missing_scores() -> None:
+    values = np.array([0.0, 0.0, NAN])
+    assert np.nanmax(bootstrap_preferences([values], np.random.default_rng(0), 20)) == -1.0
+    assert darr_tau(values, "neutral") == 0.0
+    assert np.nanmax(bootstrap_preferences([values], np.random.default_rng(0), 20, "neutral")) == 0.0
+
+
+def test_bootstrap_of_segments_uses_the_same_draws_for_all_metrics() -> None:
+    rng = np.random.default_rng(0)
+    human = rng.normal(size=(3, 30))
+    metric = human + rng.normal(size=human.shape)
+    samples = bootstrap_segments(
+        Correlation("kendall-b"), human, [metric, metric * 2], np.random.default_rng(0), 20
+    )
+    np.testing.assert_array_equal(samples[:, 0], samples[:, 1])
+    assert samples[:, 0].std() > 0
+
+
+def test_percentile_interval_and_overlap() -> None:
+    found = percentile_interval(np.arange(1001.0))
+    assert (found.low, found.high) == pytest.approx((25.0, 975.0))
+    assert Interval(0, 1).overlaps(Interval(1, 2))
+    assert not Interval(0, 1).overlaps(Interval(1.1, 2))
+
+
+def test_paired_p_counts_draws_without_an_advantage() -> None:
+    assert paired_p(np.array([1.0, 2.0, 3.0, NAN]), np.array([0.0, 2.0, 1.0, 0.0])) == 0.5
+
+
+# WMT19 gu-en: direct assessment (z) and sacreBLEU of 11 systems.
+DA = np.array([0.21, 0.126, 0.1, 0.09, 0.066, 0.044, -0.189, -0.192, -0.277, -0.296, -0.598])
+BLEU_SCORES = np.array([24.90, 21.45, 17.48, 17.45, 16.79, 17.22, 8.85, 9.38, 9.55, 6.76, 11.85])
+
+
+def test_bootstrap_of_systems_draws_the_same_systems_for_all_metrics() -> None:
+    samples = bootstrap_systems(DA, [BLEU_SCORES, 1 - 2 * BLEU_SCORES], np.random.default_rng(0), 50)
+    np.testing.assert_allclose(samples[:, 0], -samples[:, 1])
+    rng = np.random.default_rng(0)
+    chosen = rng.integers(11, size=(50, 11))
+    assert samples[7, 0] == pytest.approx(np.corrcoef(DA[chosen[7]], BLEU_SCORES[chosen[7]])[0, 1])
+
+
+def test_interval_of_system_level_pearson() -> None:
+    found = pearson_interval_over_systems(DA, BLEU_SCORES, np.random.default_rng(0))
+    assert pearson(DA, BLEU_SCORES) == pytest.approx(0.799, abs=0.0005)
+    assert found.low < 0.799 < found.high <= 1.0
+    narrow = pearson_interval_over_systems(DA, BLEU_SCORES, np.random.default_rng(0), confidence=0.5)
+    assert found.low < narrow.low < narrow.high < found.high
+    # A system without a judgment is not drawn.
+    human, metric = np.append(DA, NAN), np.append(BLEU_SCORES, 99.0)
+    assert pearson_interval_over_systems(human, metric, np.random.default_rng(0)) == found
+
+
+def test_interval_of_few_systems() -> None:
+    # Of three systems, one draw in nine is a single system three times, which has no correlation.
+    three = pearson_interval_over_systems(
+        np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0]), np.random.default_rng(0)
+    )
+    assert (three.low, three.high) == (-1.0, 1.0)
+    for scores in (np.array([1.0, 2.0]), np.full(5, 3.0)):
+        none = pearson_interval_over_systems(scores, scores, np.random.default_rng(0))
+        assert math.isnan(none.low)
+        assert math.isnan(none.high)

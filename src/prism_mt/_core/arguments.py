@@ -1,47 +1,34 @@
-"""Command-line options made from a dataclass, so that each option is written down once."""
+"""Command-line arguments made from `Config` dataclasses, so that each option is written down once."""
 
 import argparse
 import dataclasses
-import inspect
 import shlex
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import default_of
+
 Options = TypeVar("Options")
-
-
-def option(
-    help: str,
-    default: Any = dataclasses.MISSING,
-    *,
-    flags: tuple[str, ...] = (),
-    metavar: str | None = None,
-    positional: bool = False,
-    group: str | None = None,
-) -> Any:
-    """A dataclass field with its help text.
-
-    `flags` are further spellings of `--field-name`; a `group` stands under its own heading at the end of the help.
-    """
-    metadata = {"help": help, "flags": flags, "metavar": metavar, "positional": positional, "group": group}
-    if isinstance(default, list):
-        return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
-    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, what `--help` says, the dataclass of its options and what it does."""
+    """One command: its name, what `--help` says, the dataclasses of its options, and what it does.
+
+    `run` gets one object of each dataclass and, with `metrics`, a dictionary of the metric options that were given.
+    """
 
     name: str
     help: str
-    options: type[Any]
-    run: Callable[[Any], int | None]
+    options: tuple[type[Any], ...]
+    run: Callable[..., int | None]
     epilog: str = ""
+    metrics: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,72 +41,107 @@ class Group:
     default: Command | None = None
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type[Any]) -> None:
-    """Give the parser one argument per field: `bool` is a switch, `list` takes several values and repeats."""
-    hints = typing.get_type_hints(kind)
-    fields = dataclasses.fields(kind)
-    # What the command alone has comes before what it shares with others.
-    by_owner = sorted(fields, key=lambda field: field.name not in inspect.get_annotations(kind))
-    titles = dict.fromkeys(field.metadata.get("group") for field in by_owner)
-    groups = {title: parser.add_argument_group(title) if title else parser for title in titles}
-    for field in fields:
-        if not field.metadata:
-            continue
-        arguments = _argument(field, hints[field.name])
-        if field.metadata["positional"]:
-            parser.add_argument(field.name, **arguments)
-            continue
-        names = [f"--{field.name.replace('_', '-')}", *field.metadata["flags"]]
-        groups[field.metadata["group"]].add_argument(
-            *sorted(names, key=len, reverse=True), dest=field.name, **arguments
-        )
+def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> None:
+    """Give the parser one argument per documented field.
+
+    `bool` is a switch, `list` takes several values and repeats. A dataclass with a `TITLE` gets its own heading.
+    """
+    groups: dict[str, Any] = {}
+    for kind in kinds:
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            if "help" not in field.metadata:
+                continue
+            arguments = argument(field, hints[field.name])
+            if field.metadata["positional"]:
+                parser.add_argument(field.name, **arguments)
+                continue
+            title = field.metadata["group"] or getattr(kind, "TITLE", None)
+            if title and title not in groups:
+                groups[title] = parser.add_argument_group(title)
+            names = [flag(field.name), *field.metadata["flags"]]
+            target = groups[title] if title else parser
+            target.add_argument(*sorted(names, key=len, reverse=True), dest=field.name, **arguments)
 
 
 def parse_options(kind: type[Options], namespace: argparse.Namespace) -> Options:
-    """The dataclass filled from what argparse read."""
-    names = [field.name for field in dataclasses.fields(kind) if field.metadata]  # type: ignore[arg-type]
-    given = {name: getattr(namespace, name) for name in names if getattr(namespace, name, None) is not None}
-    return kind(**given)
+    """Fill a dataclass from what argparse read; its own checks run."""
+    fields = dataclasses.fields(kind)  # type: ignore[arg-type]
+    names = [field.name for field in fields if "help" in field.metadata]
+    return kind(**{name: getattr(namespace, name) for name in names if getattr(namespace, name, None) is not None})
 
 
-def command_line(name: str, options: Any) -> str:
-    """The command that gives these options, as one can type it into a shell."""
+def flag(name: str) -> str:
+    """Spell a field's name as a flag."""
+    return f"--{name.replace('_', '-')}"
+
+
+def command_line(name: str, options: Sequence[Any], extra: Mapping[str, Any] | None = None) -> str:
+    """Return the command that gives these options, as one can type it into a shell."""
     words = ["prism", name]
-    for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        if not field.metadata or value == default:
-            continue
-        flag = f"--{field.name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(flag if value else f"--no-{flag[2:]}")
-        else:
-            words += [flag, *map(str, value if isinstance(value, list) else [value])]
+    for config in options:
+        for field in dataclasses.fields(config):
+            if "help" in field.metadata and getattr(config, field.name) != default_of(field):
+                words += _words(field.name, getattr(config, field.name))
+    for key, value in (extra or {}).items():
+        words += _words(key, value)
     return shlex.join(words)
 
 
-def _argument(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
-    """The keyword arguments of `add_argument` for one field."""
-    required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _words(name: str, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [flag(name) if value else f"--no-{flag(name)[2:]}"]
+    return [flag(name), *map(str, value if isinstance(value, list | tuple) else [value])]
+
+
+def parse_value(text: str, hint: Any, where: str) -> Any:
+    """Read one value of a type from text, as on the command line."""
+    kind = _plain(hint)
+    if typing.get_origin(kind) is typing.Literal:
+        choices = typing.get_args(kind)
+        found = next((choice for choice in choices if str(choice) == text), None)
+        if found is None:
+            raise PrismError(f"{where} must be one of {', '.join(map(str, choices))}, not {text!r}")
+        return found
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise PrismError(f"{where} must be true or false, not {text!r}")
+        return text.lower() == "true"
+    try:
+        return path_of(text) if kind is Path else kind(text)
+    except PrismError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise PrismError(f"{where} must be of type {getattr(kind, '__name__', kind)}, not {text!r}") from error
+
+
+def path_of(text: str) -> Path:
+    """Make a path, with `~` for a home folder."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise PrismError(f"{text!r} names a user that does not exist") from error
+
+
+def argument(field: "dataclasses.Field[Any]", hint: Any) -> dict[str, Any]:
+    """Return the keyword arguments of `add_argument` for one field."""
+    default = default_of(field)
+    required = default is dataclasses.MISSING
     text = field.metadata["help"].replace("%", "%%")
-    silent = any(field.default is value for value in (None, False, dataclasses.MISSING))
-    if not required and not silent and "(default:" not in text:
-        text += f" (default: {field.default})"
+    silent = required or default is None or default is False or default == []
+    if not silent and "(default" not in text:
+        text += f" (default: {default})"
     arguments: dict[str, Any] = {"help": text, "default": None}
     if hint is bool:
-        return arguments | {"action": argparse.BooleanOptionalAction if field.default is True else "store_true"}
+        return arguments | {"action": argparse.BooleanOptionalAction if default is True else "store_true"}
     several = typing.get_origin(hint) is list
-    if several:
-        hint = typing.get_args(hint)[0]
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        hint = next(kind for kind in typing.get_args(hint) if kind is not type(None))
-    if typing.get_origin(hint) is typing.Literal:
-        arguments["choices"] = typing.get_args(hint)
-        hint = type(typing.get_args(hint)[0])
-    arguments["type"] = Path if hint is Path else hint
-    arguments["metavar"] = field.metadata["metavar"]
-    if arguments.get("choices") and not arguments["metavar"]:
-        del arguments["metavar"]
+    kind = _plain(typing.get_args(hint)[0] if several else hint)
+    if typing.get_origin(kind) is typing.Literal:
+        arguments["choices"] = typing.get_args(kind)
+        kind = type(typing.get_args(kind)[0])
+    arguments["type"] = path_of if kind is Path else kind
+    if field.metadata["metavar"] or not arguments.get("choices"):
+        arguments["metavar"] = field.metadata["metavar"]
     if several:
         arguments |= {"nargs": "+", "action": "extend"}
         if field.metadata["positional"]:
@@ -129,3 +151,10 @@ def _argument(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     if required and not field.metadata["positional"]:
         arguments["required"] = True
     return arguments
+
+
+def _plain(hint: Any) -> Any:
+    """The type of an optional value."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return next(kind for kind in typing.get_args(hint) if kind is not type(None))
+    return hint

@@ -1,5 +1,6 @@
 """Cache directory and CPU count."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -11,6 +12,17 @@ def cache_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("prism-mt"))
+
+
+def make_cache_folder(folder: Path) -> None:
+    """Make a folder of the cache; the texts that it tells of are nobody else's business.
+
+    Folders that exist keep their permissions: a group may have decided to share one.
+    """
+    for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
 
 
 def available_cores() -> int:

@@ -55,6 +55,14 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def option_of(kind: type[Any], name: str, default: Any = dataclasses.MISSING) -> Any:
+    """Declare an option that another dataclass has, too, with the same help and limits and perhaps another default."""
+    [field] = [field for field in dataclasses.fields(kind) if field.name == name]
+    return dataclasses.field(
+        default=default_of(field) if default is dataclasses.MISSING else default, metadata=field.metadata
+    )
+
+
 @dataclass(frozen=True)
 class Config:
     """Base of everything that holds options; values are checked however an object is made."""

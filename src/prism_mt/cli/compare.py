@@ -2,43 +2,33 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from prism_mt._core.arguments import Command, command_line, option
+from prism_mt._core.arguments import Command, command_line
 from prism_mt._core.errors import PrismError
-from prism_mt._core.progress import counter
-from prism_mt.cli.compute import ScoringOptions
-from prism_mt.cli.encoders import EncoderOptions
+from prism_mt._core.options import Config, option
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
-from prism_mt.cli.metaeval_data import TableOptions, write_tables
-from prism_mt.cli.score import check_sides, default_metrics, language_code, metric_names
+from prism_mt.cli.output import TableOptions, write_text
+from prism_mt.cli.score import METRIC_HELP
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
-from prism_mt.evaluation.compare import Comparison, Measured, Significance, Test, agreements, compare
-from prism_mt.evaluation.external_scores import bring_in
-from prism_mt.evaluation.measure import measured_from, score_all
-from prism_mt.metrics.base import Metric
-from prism_mt.metrics.forced_decoding import LongPolicy
-from prism_mt.metrics.parallel import ParallelText, evaluate
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import METRICS, Setting, make_metric, make_metrics
-from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table
-from prism_mt.report.page import Page, Traces, traces_of, write_page
-from prism_mt.report.table import Table
+from prism_mt.evaluation.compare import Test
+from prism_mt.evaluation.external_scores import read_external_scores
+from prism_mt.metrics.prism import PrismSrc
+from prism_mt.metrics.registry import make_metrics
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.score import default_metrics, score_text
+from prism_mt.metrics.scores import MetricScores, Scores
+from prism_mt.report.systems import compare
 from prism_mt.text.lines import check_parallel, open_lines
+from prism_mt.text.parallel import ParallelText
 
 
-@dataclass
-class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions):
+@dataclass(frozen=True)
+class CompareOptions(Config):
     """Options of `prism compare`."""
 
-    metric: list[str] = option(
-        f"one or more of {', '.join(METRICS)} "
-        "(default: prism-ref with --ref, prism-src with --src; none with --scores)",
-        [],
-        flags=("-m",),
-        metavar="NAME",
-    )
+    metric: list[str] = option(METRIC_HELP, [], flags=("-m",), metavar="NAME")
     scores: list[Path] = option(
         "scores of other tools for the same outputs: TSV (metric, system, segment, score), .seg.score files, JSON",
         [],
@@ -51,14 +41,14 @@ class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions)
     )
     test: Test = option("test of differences", "bootstrap")
     draws: int | None = option(
-        "how often the test draws (default: 1000 for bootstrap, 10000 for randomisation)", None, metavar="N"
+        "how often the test draws (default: 1000 for bootstrap, 10000 for randomization)", None, metavar="N"
     )
-    seed: int = option("another seed gives other draws", 12345, metavar="N")
-    by: list[Literal["length", "likelihood"]] = option(
-        "also score parts of the test set: by length of the reference, by its likelihood given the source "
+    seed: int = option("another seed gives other draws", 12345, metavar="N", low=0)
+    bucket: list[Literal["length", "likelihood"]] = option(
+        "also score parts of the test set: by length of the reference, or by its likelihood given the source "
         "(needs --ref and --src)",
         [],
-        metavar="WHAT",
+        metavar="PROPERTY",
     )
     groups: str | None = option(
         "document or domain of every segment, a line each: also score each; in a table, a field group says so",
@@ -68,106 +58,73 @@ class CompareOptions(ScoringOptions, TableOptions, EncoderOptions, InputOptions)
     html: Path | None = option(
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
     )
-    long: LongPolicy = option(
-        "a segment longer than the model's positions: stop, cut it off, or score windows", "error"
-    )
-    model: str = option("model of Prism's metrics, as for `prism score`", DEFAULT_MODEL, metavar="M")
+    quiet: bool = option("print the verdict only", False, flags=("-q",))
 
 
-def run(options: CompareOptions) -> None:
+def run(
+    options: CompareOptions,
+    given: InputOptions,
+    output: TableOptions,
+    engine: EngineConfig,
+    metric_options: dict[str, Any],
+) -> None:
     """Score all systems, compare them, and write the tables."""
-    names = metric_names(options.metric)
-    test = Significance(options.test, options.draws, options.seed)
-    inputs = open_inputs(options, options.offline)
-    systems = [name for name, _ in inputs.text.systems]
-    baseline = _place(options.baseline, systems)
-    if not names and not options.scores:
-        names = default_metrics(inputs.text)
-    check_sides(names, inputs.text)
-    brought = _brought(options, systems, inputs)
-    setting = _setting(options, names, inputs)
-    metrics = make_metrics(names, setting)
-    measured, traces = _measure(metrics, inputs)
-    measured += brought
-    comparisons = [compare(one, test) for one in measured]
-    parts = _parts(options, inputs, setting)
+    inputs = open_inputs(given, engine.offline)
+    names = options.metric or ([] if options.scores else default_metrics(inputs.text))
+    metrics = make_metrics(names, metric_options)
+    runtime = Runtime(engine)
+    external = _external(options, inputs)
+    parts = _parts(options, inputs, runtime, metric_options)
+    scores = score_text(
+        inputs.text,
+        metrics,
+        inputs.languages,
+        runtime,
+        tokens=options.html is not None,
+        check_language=given.language_check,
+    )
+    found = compare(
+        Scores([*scores.values(), *external], inputs.text, inputs.languages),
+        test=options.test,
+        draws=options.draws,
+        seed=options.seed,
+        baseline=options.baseline,
+        buckets=parts,
+    )
     if options.html:
-        page_parts = parts
-        if "length" not in options.by and inputs.text.references:
-            page_parts = [by_length(inputs.text.references[0]), *parts]
-        command = command_line("compare", options)
-        page = Page(inputs.text, comparisons, test, baseline, page_parts, traces, inputs.language, command)
-        write_page(page, options.html)
-    write_tables(_tables(comparisons, parts, baseline, test), options)
+        found.to_html(options.html, command_line("compare", [options, given, output, engine], metric_options))
+    if options.quiet:
+        write_text("\n".join(found.verdicts) + "\n", output)
+    else:
+        write_text(found.to_text(output.format, output.width), output)
 
 
-def _measure(metrics: list[Metric], inputs: Inputs) -> tuple[list[Measured], dict[str, Traces]]:
-    """What each metric says, and the pieces of those that have any."""
-    systems = [name for name, _ in inputs.text.systems]
-    measured: list[Measured] = []
-    traces: dict[str, Traces] = {}
-    with counter("scoring", inputs.count * len(systems) * len(metrics)) as advance:
-        for metric in metrics:
-            results = score_all(metric, inputs.text, advance)
-            measured.append(measured_from(metric, systems, results))
-            traces |= traces_of(metric.name, len(systems), results)
-    return measured, traces
-
-
-def _tables(comparisons: list[Comparison], parts: list[Buckets], baseline: int, test: Significance) -> list[Table]:
-    measured = [comparison.measured for comparison in comparisons]
-    tables = [ranking_table(comparison, baseline, test) for comparison in comparisons]
-    if len(measured[0].systems) > 2:
-        tables += [pairs_table(comparison) for comparison in comparisons]
-    if len(measured) > 1:
-        tables.append(agreement_table(agreements(measured)))
-    return tables + [buckets_table(one, buckets) for buckets in parts for one in measured]
-
-
-def _place(name: str | None, systems: list[str]) -> int:
-    if name is not None and name not in systems:
-        raise PrismError(f"no system {name!r} to compare with; there are {', '.join(systems)}")
-    return 0 if name is None else systems.index(name)
-
-
-def _brought(options: CompareOptions, systems: list[str], inputs: Inputs) -> list[Measured]:
-    pair = f"{inputs.source_language or 'xx'}-{inputs.language or 'xx'}"
+def _external(options: CompareOptions, inputs: Inputs) -> list[MetricScores]:
+    text = inputs.text
     found = [
         one
         for path in options.scores
-        for one in bring_in(path, systems, inputs.count, pair, options.lower_is_better)
+        for one in read_external_scores(path, text.names, text.count(), options.lower_is_better)
     ]
     if unknown := set(options.lower_is_better) - {one.metric for one in found}:
         raise PrismError(f"--scores has no metric {', '.join(sorted(unknown))}")
     return found
 
 
-def _setting(options: CompareOptions, names: list[str], inputs: Inputs) -> Setting:
-    model = options.in_use(options.model)
-    # Scores from files need no language, like those of surface metrics.
-    code = language_code([*names, *(["prism-src"] if "likelihood" in options.by else [])] or ["bleu"], inputs)
-    return Setting(
-        code,
-        inputs.source_language,
-        model,
-        PrismOptions(long=options.long, tokens=options.html is not None),
-        encoder=options.encoder,
-        language_model=options.language_model,
-    )
-
-
-def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Buckets]:
-    """The parts of the test set that were asked for."""
+def _parts(
+    options: CompareOptions, inputs: Inputs, runtime: Runtime, metric_options: dict[str, Any]
+) -> list[Buckets]:
+    """Make the parts of the test set that were asked for."""
     text, found = inputs.text, []
-    if options.by and not text.references:
+    if options.bucket and not text.references:
         raise PrismError("length and likelihood are those of the reference: give --ref")
-    if "length" in options.by:
+    if "length" in options.bucket:
         found.append(by_length(text.references[0]))
-    if "likelihood" in options.by:
-        check_sides(["prism-src"], text)
+    if "likelihood" in options.bucket:
         alone = ParallelText((("reference", text.references[0]),), (), text.source)
-        [result] = evaluate(make_metric("prism-src", setting), alone)
-        found.append(by_value("log-probability of the reference", result.segments, 2))
+        metric = PrismSrc(model=metric_options.get("model", PrismSrc.model))
+        likelihood = score_text(alone, [metric], inputs.languages, runtime, check_language=False).item()
+        found.append(by_value("log-probability of the reference", likelihood.segments, 2))
     if options.groups:
         lines = open_lines(options.groups)
         check_parallel([text.systems[0][1], lines])
@@ -178,12 +135,13 @@ def _parts(options: CompareOptions, inputs: Inputs, setting: Setting) -> list[Bu
 COMMAND = Command(
     "compare",
     "Compare systems: scores with intervals, a test of every difference, ranks, and segments won and lost.",
-    CompareOptions,
+    (CompareOptions, InputOptions, TableOptions, EngineConfig),
     run,
+    metrics=True,
     epilog="""examples:
   prism compare --cand A=a.txt B=b.txt C=c.txt --ref ref.txt --lang de --metric prism-ref bleu chrf
-  prism compare --cand A=a.txt B=b.txt --ref ref.txt --metric bleu --test randomisation --format latex
-  prism compare --cand A=a.txt B=b.txt --ref ref.txt --lang de --scores comet.tsv --groups domains.txt --by length
+  prism compare --cand A=a.txt B=b.txt --ref ref.txt --metric bleu --test randomization --format latex
+  prism compare --cand A=a.txt B=b.txt --ref ref.txt --lang de --scores comet.tsv --groups domains.txt --bucket length
   prism compare --input data.tsv --fields group=domain ref cand=A cand=B --lang de
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --src src.txt --lang de --src-lang en --html report.html
 """,

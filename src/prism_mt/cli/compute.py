@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from prism_mt._core.arguments import option
-from prism_mt.engines.factory import EngineName, EngineOptions, Quantization
+from prism_mt.engines.base import EngineName
+from prism_mt.engines.factory import EngineOptions, Quantization
 from prism_mt.metrics.registry import ModelInUse
 
 _GROUP = "engine"

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
 
 FOLDER = Path(__file__).parent.parent / "assets" / "configs"
 
 
-@dataclass
-class ConfigsOptions:
+@dataclass(frozen=True)
+class ConfigsOptions(Config):
     """Options of `prism configs`."""
 
     name: str | None = option("print this one", None, positional=True)
@@ -36,7 +37,7 @@ def _title(path: Path) -> str:
 COMMAND = Command(
     "configs",
     "Print a configuration that comes with the package, or list them all.",
-    ConfigsOptions,
+    (ConfigsOptions,),
     run,
     epilog="""examples:
   prism configs

@@ -1,15 +1,15 @@
 """`prism corpus`: prepare bitext for training."""
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
+from prism_mt._core.options import Config, option
 
 
-@dataclass
-class PrepareOptions:
+@dataclass(frozen=True)
+class PrepareOptions(Config):
     """Options of `prism corpus prepare`."""
 
     config: Path = option("TOML file with the languages, sources and steps", positional=True)
@@ -28,26 +28,24 @@ class PrepareOptions:
     restart: bool = option("discard unfinished work instead of going on with it", False)
 
 
-def prepare_corpus(options: PrepareOptions) -> None:
+def run_prepare(options: PrepareOptions) -> None:
     """Run a preparation and print what each step kept and dropped."""
-    from prism_mt._core.options import load_toml
-    from prism_mt.corpus.config import CorpusConfig
-    from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
-    from prism_mt.corpus.pipeline import open_preparation, prepare
+    from prism_mt.corpus.pipeline import prepare_corpus
 
-    config = load_toml(options.config, CorpusConfig)
-    # Relative paths in a configuration start where it is, as they do for `prism train`.
-    root = options.root or options.config.parent / Path(config.root).expanduser()
-    output = options.output or options.config.parent / Path(config.output).expanduser()
-    preparation = open_preparation(config, root, output, str(options.config))
-    workers = options.workers or os.cpu_count() or 1
-    executor: Executor = Ray(options.ray) if options.ray else Processes(workers) if workers > 1 else Serial()
-    prepare(preparation, executor, options.restart).show()
-    print(f"The shards are in {output}; train on them with `prism train`.")
+    prepared = prepare_corpus(
+        options.config,
+        root=options.root,
+        output=options.output,
+        workers=options.workers,
+        ray=options.ray,
+        restart=options.restart,
+    )
+    prepared.report.show()
+    print(f"The shards are in {prepared.folder}; train on them with `prism train`.")
 
 
-@dataclass
-class StepsOptions:
+@dataclass(frozen=True)
+class StepsOptions(Config):
     """Options of `prism corpus steps`."""
 
 
@@ -72,10 +70,10 @@ COMMAND = Group(
         Command(
             "prepare",
             "filter and sample bitext, train SentencePiece, write shards",
-            PrepareOptions,
-            prepare_corpus,
+            (PrepareOptions,),
+            run_prepare,
             epilog="A run that was interrupted goes on where it stopped when the same command is given again.",
         ),
-        Command("steps", "list the kinds of steps and their settings", StepsOptions, list_steps),
+        Command("steps", "list the kinds of steps and their settings", (StepsOptions,), list_steps),
     ),
 )

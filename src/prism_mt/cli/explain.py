@@ -1,45 +1,63 @@
 """`prism explain`: which pieces make the score of one translation?"""
 
+import json
 import sys
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from prism_mt._core.arguments import Command, option
-from prism_mt.metrics.base import Segment
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
-from prism_mt.models.resolve import DEFAULT_MODEL
-from prism_mt.report.explain import write_explanation
-from prism_mt.text.lines import check_unicode
+from prism_mt._core.arguments import Command
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.metrics.registry import make_metrics
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.report.explain import explain
 
 
-@dataclass
-class ExplainOptions:
+@dataclass(frozen=True)
+class ExplainOptions(Config):
     """Options of `prism explain`."""
 
-    reference: str = option("the reference", positional=True)
-    hypothesis: str = option("the output that is compared with it", positional=True)
-    lang: str = option("language of both: code or name", flags=("-l",), metavar="XX")
-    model: str = option("model, as for `prism score`", DEFAULT_MODEL, metavar="M")
-    offline: bool = option("never use the network, not even for hf: models", False)
+    reference: str = option("the reference; or, with --src, the output", positional=True)
+    hypothesis: str | None = option("the output that is compared with it", None, positional=True)
+    src: str | None = option("the source, to explain Prism-src", None, metavar="TEXT")
+    lang: str = option("language of the output: code or name", flags=("-l",), metavar="XX")
+    src_lang: str = option("language of the source, where the model needs it", "", metavar="XX")
+    format: Literal["text", "json"] = option("text for people, json for programs", "text")
 
 
-def run(options: ExplainOptions) -> None:
-    """Score the pair in both directions and show every piece."""
-    for name in ("reference", "hypothesis"):
-        check_unicode(getattr(options, name), f"the {name}")
-    model = ModelInUse(options.model, options.offline)
-    metric = make_metric("prism-ref", Setting(options.lang, None, model, PrismOptions(tokens=True)))
-    [result] = metric.score([Segment(options.hypothesis, (options.reference,))])
-    # In a pipe nothing is to be broken into lines that fit a screen.
-    write_explanation(result, metric.signature(), sys.stdout, None if sys.stdout.isatty() else 100_000)
+def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
+    """Score in all directions and show every piece."""
+    if options.hypothesis is None and options.src is None:
+        raise PrismError("give a reference and an output, or an output and --src")
+    given = (None, options.reference) if options.hypothesis is None else (options.reference, options.hypothesis)
+    if given[0] is not None and options.src is not None:
+        raise PrismError("give a reference or --src, not both")
+    [metric] = make_metrics(["prism-src" if options.src is not None else "prism-ref"], metric_options)
+    found = explain(
+        given[1],
+        ref=given[0],
+        src=options.src,
+        lang=options.lang,
+        src_lang=options.src_lang,
+        metric=metric,
+        runtime=Runtime(engine),
+    )
+    if options.format == "json":
+        print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        # In a pipe nothing is to be broken into lines that fit a screen.
+        found.write(sys.stdout, None if sys.stdout.isatty() else 100_000)
 
 
 COMMAND = Command(
     "explain",
     "Show every piece of a translation and of its reference with its log-probability given the other.",
-    ExplainOptions,
+    (ExplainOptions, EngineConfig),
     run,
-    epilog="""example:
+    metrics=True,
+    epilog="""examples:
   prism explain "Jason went to school at the University of Madrid." "Jason attended the University of Berlin." -l en
+  prism explain --src "Jason ging in Madrid zur Schule." "Jason went to school in Madrid." -l en --format json
 """,
 )

@@ -1,10 +1,10 @@
 """`prism finetune`: fine-tune a model on human judgments."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from prism_mt._core.arguments import Command, option
-from prism_mt.cli.running import EPILOG, RunOptions, need_torch, run
+from prism_mt.cli.running import EPILOG, RunOptions, report
+from prism_mt.training import api
 
 
 @dataclass
@@ -12,19 +12,21 @@ class FinetuneOptions(RunOptions):
     """Options of `prism finetune`."""
 
     model: str | None = option("model to fine-tune (default: the configuration's `model`)", None, metavar="M")
+    offline: bool = option("never use the network, not even for hf: models", False)
 
 
 def finetune(options: FinetuneOptions) -> int:
     """Train until a limit is reached, then write the model."""
-    from prism_mt.training.finetune_config import load_finetune_config
-
-    config = options.change(load_finetune_config(options.config), model=options.model)
-    need_torch("fine-tuning")
-    from prism_mt.training.finetune import Finetuner
-    from prism_mt.training.finetune_export import export_finetuned
-
-    start = partial(Finetuner, config, resume=not options.fresh)
-    return run(options, start, partial(export_finetuned, config), config.device)
+    result = api.finetune(
+        options.config,
+        model=options.model,
+        output=options.output,
+        minutes=options.minutes,
+        fresh=options.fresh,
+        export_only=options.export_only,
+        offline=options.offline,
+    )
+    return report(options, result, "model")
 
 
 COMMAND = Command(

@@ -1,27 +1,24 @@
 """The texts that a command works on: systems, references and source, from files, a table, or a test set."""
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt._core.arguments import option
 from prism_mt._core.errors import PrismError
-from prism_mt.metrics.parallel import ParallelText
-from prism_mt.text.languages import Language, LanguageCheck, detect, language
+from prism_mt._core.options import Config, option
 from prism_mt.text.lines import Lines, open_fields, open_jsonl, open_lines
+from prism_mt.text.parallel import Languages, ParallelText, resolve_languages
 from prism_mt.text.testsets import is_testset, open_testset
 
-_LOG = logging.getLogger("prism_mt")
 _ROLES = ("src", "ref", "cand")
 _GROUP = "group"
 
 
-@dataclass
-class InputOptions:
+@dataclass(frozen=True)
+class InputOptions(Config):
     """Where texts come from; the options of every command that compares outputs with references or sources."""
 
     cand: list[str] = option(
@@ -53,32 +50,23 @@ class Inputs:
     """Opened texts and their languages."""
 
     text: ParallelText
-    count: int
-    language: str | None
-    source_language: str | None
+    languages: Languages
     groups: tuple[tuple[str, Lines], ...] = ()
     """Columns that say which document or domain a segment is of, by their names."""
 
 
-def open_inputs(options: InputOptions, offline: bool = False, alone: bool = False) -> Inputs:
-    """Open and count everything, before any model is loaded; `alone` are metrics that look at outputs only."""
+def open_inputs(options: InputOptions, offline: bool = False) -> Inputs:
+    """Open and count everything, before any model is loaded."""
     if options.input or options.fields:
         columns = _open_table(options)
-        language_, source_language = options.lang, options.src_lang
+        found = (options.lang, options.src_lang)
     else:
-        columns, (language_, source_language) = _open_files(options, offline)
+        columns, found = _open_files(options, offline)
     text = _arrange(columns)
-    if not alone and not text.references and text.source is None:
-        raise PrismError("give references with --ref, the source with --src, or both")
-    count = text.count()
-    if language_ == "auto":
-        language_ = detect(text.references[0] if text.references else text.systems[0][1])
-        _LOG.warning("the language looks like %s", language(language_).name)
-    if source_language == "auto" and text.source is not None:
-        source_language = detect(text.source)
-    _warn(text, language_, options.language_check)
+    text.count()
+    languages = resolve_languages(text, Languages(found[0] or "", found[1] or ""))
     groups = tuple((name, lines) for role, name, lines in columns if role == _GROUP)
-    return Inputs(text, count, language_, source_language, groups)
+    return Inputs(text, languages, groups)
 
 
 def _open_files(
@@ -169,37 +157,3 @@ def _arrange(columns: Sequence[tuple[str, str, Lines]]) -> ParallelText:
     ]
     references = tuple(lines for role, _, lines in columns if role == "ref")
     return ParallelText(tuple(named), references, sources[0] if sources else None)
-
-
-def _warn(text: ParallelText, language_: str | None, check_language: bool) -> None:
-    """Count what is scored but looks like a mistake: empty lines, and outputs in another language."""
-    expected = _known_language(language_) if check_language else None
-    for name, lines in text.systems:
-        check = LanguageCheck(expected) if expected else None
-        warn_empty(lines, check)
-        if check and (warning := check.warning(name)):
-            _LOG.warning("%s; untranslated text scores too high", warning)
-    for lines in (*text.references, *([text.source] if text.source else [])):
-        warn_empty(lines)
-
-
-def _known_language(name: str | None) -> Language | None:
-    """None for a language that is not in our table: the model, which is opened later, may know it."""
-    try:
-        return language(name) if name else None
-    except PrismError:
-        return None
-
-
-def warn_empty(lines: Lines, check: LanguageCheck | None = None) -> None:
-    """Say how many lines are empty."""
-    empty = first = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            empty += 1
-            first = first or number
-        if check:
-            check.add(line)
-    if empty:
-        word = "line is" if empty == 1 else "lines are"
-        _LOG.warning("%s: %s %s empty (first: line %s); scored as they are", lines.name, f"{empty:,}", word, first)

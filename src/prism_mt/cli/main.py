@@ -2,22 +2,26 @@
 
 import argparse
 import contextlib
+import dataclasses
 import importlib
 import io
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from prism_mt import __version__
 from prism_mt._core.allocator import keep_freed_memory
-from prism_mt._core.arguments import Command, Group, add_options, parse_options
+from prism_mt._core.arguments import Command, Group, add_options, flag, parse_options
 from prism_mt._core.errors import PrismError
 
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {
     "score": "score translations against references or sources",
     "compare": "compare systems: which is better, and could it be chance?",
+    "metrics": "list the metrics and their options",
     "explain": "show which pieces of a translation make its score",
     "configs": "print the configurations that come with the package",
     "corpus": "prepare bitext for training",
@@ -57,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except PrismError as error:
-        print(f"prism: error: {error}", file=sys.stderr)
+        print(f"prism: error: {_with_flags(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("prism: interrupted", file=sys.stderr)
@@ -70,6 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"prism: error: {error}", file=sys.stderr)
         _drop_output()
         return 2
+
+
+def _with_flags(message: str) -> str:
+    """Spell options as flags: errors name them as Python does, such as `src_lang=`."""
+    return re.sub(r"`([a-z_]+)=`", lambda match: flag(match[1]), message)
 
 
 def _drop_output() -> None:
@@ -110,15 +119,29 @@ def _run(words: list[str]) -> int:
             found = found.default
         else:
             return _group_help(found, program, rest)
+    parser = _command_parser(found, program)
+    namespace = parser.parse_args(rest)
+    arguments: list[Any] = [parse_options(kind, namespace) for kind in found.options]
+    if found.metrics:
+        from prism_mt.cli.metric_options import given_metric_options
+
+        arguments.append(given_metric_options(namespace))
+    return found.run(*arguments) or 0
+
+
+def _command_parser(command: Command, program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
-        description=found.help,
-        epilog=found.epilog,
+        description=command.help,
+        epilog=command.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_options(parser, found.options)
-    options = parse_options(found.options, parser.parse_args(rest))
-    return found.run(options) or 0
+    add_options(parser, command.options)
+    if command.metrics:
+        from prism_mt.cli.metric_options import add_metric_options
+
+        add_metric_options(parser, {field.name for kind in command.options for field in dataclasses.fields(kind)})
+    return parser
 
 
 def _group_help(group: Group, program: str, rest: list[str]) -> int:
@@ -130,7 +153,8 @@ def _group_help(group: Group, program: str, rest: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     if group.default:
-        add_options(parser, group.default.options)
+        parser = _command_parser(group.default, program)
+        parser.description = f"{group.help}\n\ncommands:\n{listing}"
     else:
         parser.add_argument("command", choices=[command.name for command in group.commands], metavar="COMMAND")
     parser.parse_args(rest)

@@ -1,33 +1,32 @@
 """`prism metric`: metrics that learn from human judgments."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from prism_mt._core.arguments import Command, Group, option
-from prism_mt._core.errors import MissingExtra
+from prism_mt.cli.running import EPILOG, RunOptions, report
+from prism_mt.training import api
 
 
 @dataclass
-class MetricTrainOptions:
+class MetricTrainOptions(RunOptions):
     """Options of `prism metric train`."""
 
-    config: Path = option("TOML file with the data and all settings of the run", positional=True)
-    fresh: bool = option("start again instead of going on after the last epoch", False)
     offline: bool = option("never use the network, not even for hf: encoders and models", False)
 
 
-def train(options: MetricTrainOptions) -> None:
+def train(options: MetricTrainOptions) -> int:
     """Train until the correlation on the development data stops growing."""
-    try:
-        from prism_mt.training.metric_trainer import MetricTrainer, load_config
-    except ImportError:
-        raise MissingExtra("training", "train") from None
-    config = load_config(options.config)
-    progress = MetricTrainer(config, options.fresh, options.offline).run()
-    print(
-        f"The metric is in {config.output} (dev Pearson {progress.best:.4f} after {progress.epoch} epochs); "
-        f"`prism score --metric {config.output}` uses it."
+    result = api.train_metric(
+        options.config,
+        output=options.output,
+        minutes=options.minutes,
+        fresh=options.fresh,
+        export_only=options.export_only,
+        offline=options.offline,
     )
+    if result.best is not None:
+        print(f"Best dev Pearson {result.best:.4f} after {result.steps:,} steps.")
+    return report(options, result, "metric")
 
 
 COMMAND = Group(
@@ -39,7 +38,7 @@ COMMAND = Group(
             "Train a metric (bilstm, bilstm-attention or esim) on human judgments.",
             MetricTrainOptions,
             train,
-            epilog="""The files are tab-separated; their first line has ref, hyp and score among its columns:
+            epilog=f"""The files are tab-separated; their first line has ref, hyp and score among its columns:
   train = ["wmt16.tsv"]
   dev = ["wmt15.tsv"]
   output = "esim-minilm"
@@ -47,7 +46,7 @@ COMMAND = Group(
   encoder = "minilm"
   language = "en"
 With side = "src" and an encoder of both languages, outputs are compared with the column src instead.
-A run that was stopped goes on after its last epoch when the same command is given again.""",
+{EPILOG.format(command="metric train")}""",
         ),
     ),
 )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
 from prism_mt.models import zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.download import fetch
@@ -17,38 +18,38 @@ from prism_mt.report.table import Column, Table, render
 Format = Literal["text", "tsv", "json"]
 
 
-@dataclass
-class ListOptions:
+@dataclass(frozen=True)
+class ListOptions(Config):
     """Options of `prism models list`."""
 
     format: Format = option("text for people, tsv or json for programs", "text")
 
 
-@dataclass
-class NameOptions:
+@dataclass(frozen=True)
+class NameOptions(Config):
     """Options of the commands that take one model."""
 
     model: str = option("folder, tar, hf:ORG/NAME or a name of the catalogue", DEFAULT_MODEL, positional=True)
     offline: bool = option("never use the network", False)
 
 
-@dataclass
+@dataclass(frozen=True)
 class ShowOptions(NameOptions):
     """Options of `prism models show`."""
 
     format: Format = option("text for people, tsv or json for programs", "text")
 
 
-@dataclass
-class GetOptions:
+@dataclass(frozen=True)
+class GetOptions(Config):
     """Options of `prism models get`."""
 
     name: str = option("a model of the catalogue", positional=True)
     address: str | None = option("fetch it from here instead of the catalogue's address", None, metavar="URL")
 
 
-@dataclass
-class ConvertOptions:
+@dataclass(frozen=True)
+class ConvertOptions(Config):
     """Options of `prism models convert`."""
 
     model: str = option(
@@ -156,15 +157,15 @@ COMMAND = Group(
     "models",
     "Models: what there is, what one is, and how to get or convert it.",
     (
-        Command("list", "List known models.", ListOptions, run_list),
-        Command("show", "Show what a model is.", ShowOptions, run_show),
-        Command("get", "Download a model of the catalogue (resumes, checks the digest).", GetOptions, run_get),
+        Command("list", "List known models.", (ListOptions,), run_list),
+        Command("show", "Show what a model is.", (ShowOptions,), run_show),
+        Command("get", "Download a model of the catalogue (resumes, checks the digest).", (GetOptions,), run_get),
         Command(
             "convert",
             "Convert a fairseq or Hugging Face model, or store the weights of any model in half precision.",
-            ConvertOptions,
+            (ConvertOptions,),
             run_convert,
         ),
-        Command("digest", "Check a model's files and print its digest.", NameOptions, run_digest),
+        Command("digest", "Check a model's files and print its digest.", (NameOptions,), run_digest),
     ),
 )

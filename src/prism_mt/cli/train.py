@@ -1,11 +1,11 @@
 """`prism train`: train a translation or a language model on prepared shards."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from prism_mt._core.arguments import Command, option
-from prism_mt.cli.running import EPILOG, RunOptions, need_torch, run
+from prism_mt.cli.running import EPILOG, RunOptions, report
+from prism_mt.training import api
 
 
 @dataclass
@@ -17,15 +17,15 @@ class TrainOptions(RunOptions):
 
 def train(options: TrainOptions) -> int:
     """Train until a limit is reached, then write the model."""
-    from prism_mt.training.config import load_config
-
-    config = options.change(load_config(options.config), data=options.data)
-    need_torch("training")
-    from prism_mt.training.export import export_model
-    from prism_mt.training.trainer import Trainer
-
-    start = partial(Trainer, config, resume=not options.fresh)
-    return run(options, start, partial(export_model, config), config.device)
+    result = api.train(
+        options.config,
+        data=options.data,
+        output=options.output,
+        minutes=options.minutes,
+        fresh=options.fresh,
+        export_only=options.export_only,
+    )
+    return report(options, result, "model")
 
 
 COMMAND = Command(

@@ -5,11 +5,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
+from prism_mt._core.options import load_toml
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
-from prism_mt.corpus.executor import Executor
+from prism_mt.corpus.data_directory import language_tags
+from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
 from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
 from prism_mt.corpus.shards import EncodeJob, encode, write_shards
@@ -20,7 +24,6 @@ from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
 from prism_mt.text.languages import language
 from prism_mt.text.subwords import Vocabulary
-from prism_mt.training.shards import language_tags
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,39 @@ def _check_languages(config: CorpusConfig, sources: Sequence[Source], where: str
             raise PrismError(
                 f"{where}: the pairs of {source.config.path} name {min(strange)}, which is no language of the corpus"
             )
+
+
+class PreparedCorpus(NamedTuple):
+    """The folder of the shards, and what each step kept and dropped."""
+
+    folder: Path
+    report: Report
+
+
+def prepare_corpus(
+    config: CorpusConfig | str | Path,
+    *,
+    root: str | Path | None = None,
+    output: str | Path | None = None,
+    workers: int = 0,
+    ray: str | None = None,
+    restart: bool = False,
+) -> PreparedCorpus:
+    """Filter and sample bitext, train SentencePiece, and write shards to train on.
+
+    `config` is a TOML file or its content; relative paths in a file start where it is. A run that was interrupted
+    goes on where it stopped unless `restart` is set. `workers` are processes (0: all cores).
+    """
+    folder, where = Path(), "configuration"
+    if not isinstance(config, CorpusConfig):
+        folder, where = Path(config).parent, str(config)
+        config = load_toml(Path(config), CorpusConfig)
+    source = Path(root) if root is not None else folder / Path(config.root).expanduser()
+    target = Path(output) if output is not None else folder / Path(config.output).expanduser()
+    preparation = open_preparation(config, source, target, where)
+    count = workers or available_cores()
+    executor: Executor = Ray(ray) if ray else Processes(count) if count > 1 else Serial()
+    return PreparedCorpus(target, prepare(preparation, executor, restart))
 
 
 def prepare(preparation: Preparation, executor: Executor, restart: bool = False) -> Report:

@@ -1,29 +1,37 @@
-"""What a contextual encoder is: texts in, vectors of their pieces in every layer out."""
+"""What a contextual encoder is: texts in, vectors of their pieces out, from one layer or from all of them."""
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
+from prism_mt.encoders.tokens import Tokenizer, Tokens
+from prism_mt.engines.budgets import ENCODING
 
-PieceVectors = npt.NDArray[np.float32]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PieceVectors = NDArray[np.float32]
 """Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""
-
-_BUDGET = 4096
 
 
 class PieceEncoder(Protocol):
     """A frozen network that gives every piece of a text a vector that depends on the whole text."""
 
     name: str
+    """As signatures call it; it says the precision where that is not float32."""
     digest: str
     """Identity of weights and tokenizer."""
+    layer: str
+    """Number of the layer that is given, where 0 is the embeddings, or `all`."""
     layers: int
-    """The embeddings and every layer above them."""
+    """How many layers are given."""
     width: int
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
@@ -31,7 +39,53 @@ class PieceEncoder(Protocol):
         ...
 
 
-def batches_by_length(lengths: Sequence[int], budget: int = _BUDGET) -> Iterator[list[int]]:
+class NetworkEncoder(ABC):
+    """A tokenizer with a network behind it; engines differ in how they run the network."""
+
+    budget = ENCODING
+
+    def __init__(self, name: str, digest: str, layer: int | None, layers: int, tokenizer: Tokenizer) -> None:
+        """Give one layer, or with None all of 0 to `layers`."""
+        self.name, self.digest = name, digest
+        self.layer = "all" if layer is None else str(layer)
+        self.layers = layers + 1 if layer is None else 1
+        self.tokenizer = tokenizer
+        self.width: int
+        self.limit: int
+        """Longest input, special symbols included."""
+
+    def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
+        """Texts of similar length go through the network together; one that is too long is an error."""
+        tokens = [self.tokenizer.encode(text) for text in texts]
+        for text, found in zip(texts, tokens, strict=True):
+            check_length(text, len(found.ids), self.limit, self.name)
+        return [states[:, kept.pieces] for states, kept in zip(self.states(tokens), tokens, strict=True)]
+
+    def states(self, tokens: Sequence[Tokens]) -> list[PieceVectors]:
+        """Vectors of all tokens, special symbols included (layers × tokens × width)."""
+        found: dict[int, PieceVectors] = {}
+        batches = list(batches_by_length([len(one.ids) for one in tokens], self.budget))
+        results = self._run([[tokens[place].ids for place in places] for places in batches])
+        for places, rows in zip(batches, results, strict=True):
+            for place, row in zip(places, rows, strict=True):
+                found[place] = row[:, : len(tokens[place].ids)]
+        return [found[place] for place in range(len(tokens))]
+
+    def with_tokenizer(self, tokenizer: Tokenizer, name: str) -> "Self":
+        """The same network, under another name, for texts that are tokenized in another way."""
+        other = copy(self)
+        other.tokenizer, other.name = tokenizer, name
+        return other
+
+    def _run(self, batches: list[list[list[int]]]) -> Iterable[NDArray[np.float32]]:
+        return map(self._forward, batches)
+
+    @abstractmethod
+    def _forward(self, batch: list[list[int]]) -> NDArray[np.float32]:
+        """Compute B × layers × tokens × width for sequences of which the first is the longest."""
+
+
+def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:
     """Places of texts of similar length, longest first, whose padded length together stays within the budget."""
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     start = 0
@@ -49,7 +103,10 @@ def reading(folder: Path, what: str) -> Iterator[None]:
         yield
     except PrismError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        # A panic of the Rust code in tokenizers and safetensors is not an Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise PrismError(f"{folder} is not {what}: {reason}") from error
 
@@ -60,3 +117,11 @@ def check_length(text: str, pieces: int, limit: int, name: str) -> None:
         raise PrismError(
             f"a text of {pieces:,} pieces is longer than the {limit:,} that the encoder {name} takes: {text!r:.80}"
         )
+
+
+def check_layer(layer: int, layers: int, name: str) -> int:
+    """The number of a layer, which may be counted from the end; networks are cut off after layer 1 at the earliest."""
+    found = layers + 1 + layer if layer < 0 else layer
+    if not 1 <= found <= layers:
+        raise PrismError(f"the encoder {name} has no layer {layer}: choose 1 to {layers}, or -1 for the last")
+    return found

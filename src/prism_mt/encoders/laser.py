@@ -8,10 +8,10 @@ import numpy as np
 from prism_mt._core.errors import MissingExtra
 from prism_mt.encoders.base import batches_by_length, reading
 from prism_mt.encoders.sentence import Vectors, unit_length
+from prism_mt.engines.budgets import LASER_ENCODING
 
 _END, _UNKNOWN = 2, 3
 _FIRST_PIECE = 4
-_BATCH_PIECES = 12_000
 
 
 class Laser:
@@ -43,7 +43,7 @@ class Laser:
         encoded = [self._encode_text(text) for text in texts]
         vectors = np.empty((len(texts), 2 * self._lstm.hidden_size), dtype=np.float32)
         with torch.inference_mode():
-            for places in batches_by_length([len(ids) for ids in encoded], _BATCH_PIECES):
+            for places in batches_by_length([len(ids) for ids in encoded], LASER_ENCODING):
                 vectors[places] = self._forward([encoded[place] for place in places])
         return unit_length(vectors)
 

@@ -1,17 +1,11 @@
 """Sentence encoders: translations lie close together, whatever their languages."""
 
-from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from prism_mt._core.errors import PrismError
-
 Vectors = npt.NDArray[np.float32]
-EncoderName = Literal["use", "laser", "sentence-transformers"]
 
 
 class SentenceEncoder(Protocol):
@@ -23,34 +17,6 @@ class SentenceEncoder(Protocol):
     def encode(self, texts: list[str]) -> Vectors:
         """One vector per text."""
         ...
-
-
-@lru_cache(maxsize=1)
-def load_encoder(name: EncoderName, folder: str) -> SentenceEncoder:
-    """The encoder of this name; all but `use` read their weights from a folder. Loaded once per process."""
-    if name == "use":
-        from prism_mt.encoders.use import UniversalSentenceEncoder
-
-        return UniversalSentenceEncoder()
-    if not folder or not Path(folder).is_dir():
-        raise PrismError(f"the encoder {name} needs the folder of its weights, and {folder or 'none'} is not one")
-    loaders: dict[str, Callable[[Path], SentenceEncoder]] = {
-        "laser": _laser,
-        "sentence-transformers": _transformer,
-    }
-    return loaders[name](Path(folder))
-
-
-def _laser(folder: Path) -> SentenceEncoder:
-    from prism_mt.encoders.laser import Laser
-
-    return Laser(folder)
-
-
-def _transformer(folder: Path) -> SentenceEncoder:
-    from prism_mt.encoders.sentence_transformers import SentenceTransformer
-
-    return SentenceTransformer(folder)
 
 
 def unit_length(vectors: npt.NDArray[np.floating]) -> Vectors:

@@ -1,82 +1,58 @@
-"""Encoders in the folder layout of sentence-transformers, read with transformers alone."""
+"""The folder layout of sentence-transformers: a network, a pooling of its last layer, and dense layers behind it."""
 
 import json
-import logging
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism_mt.encoders.base import reading
-from prism_mt.encoders.huggingface import load_network
-from prism_mt.encoders.languages import card_languages
-from prism_mt.encoders.sentence import Vectors, unit_length
+from prism_mt.encoders.pooled import Dense, Pooling
+from prism_mt.models.fairseq.pickles import load_torch
 
-_BATCH = 64
-_LOG = logging.getLogger("prism_mt")
-_POOLINGS = ("mean_tokens", "cls_token", "max_tokens")
-
-
-class SentenceTransformer:
-    """A Transformer, a pooling of its last layer, and any dense layers behind it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.languages = card_languages(folder)
-        self._cut = False
-        with reading(folder, "a usable sentence-transformers folder"):
-            modules = json.loads((folder / "modules.json").read_text("utf-8"))
-            kinds = [(module["type"].rsplit(".", 1)[-1], folder / module["path"]) for module in modules]
-            if kinds[0][0] != "Transformer" or kinds[1][0] != "Pooling":
-                raise ValueError("its first modules are not Transformer and Pooling")
-            self._tokenizer, self._model = load_network(kinds[0][1])
-            self._pooling = _read_pooling(kinds[1][1])
-            self._dense = [_read_dense(path) for kind, path in kinds[2:] if kind == "Dense"]
-            self._limit = _read_limit(kinds[0][1])
-            odd = {kind for kind, _ in kinds[2:]} - {"Dense", "Normalize"}
-            if odd:
-                raise ValueError(f"it has modules that are not supported: {', '.join(sorted(odd))}")
-
-    def encode(self, texts: list[str]) -> Vectors:
-        """One vector per text; batches of similar length waste the least."""
-        import torch
-
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        found: dict[int, Any] = {}
-        with torch.inference_mode():
-            for start in range(0, len(order), _BATCH):
-                places = order[start : start + _BATCH]
-                vectors = self._forward([texts[place] for place in places])
-                found |= dict(zip(places, vectors.numpy(), strict=True))
-        return unit_length(np.stack([found[place] for place in range(len(texts))]))
-
-    def _note_cuts(self, texts: list[str]) -> None:
-        """Say once that texts are longer than the encoder takes; a piece has a byte at least, and two are special."""
-        for text in texts:
-            if self._cut or len(text.encode()) + 2 <= self._limit:
-                continue
-            if len(self._tokenizer(text, truncation=False, verbose=False)["input_ids"]) > self._limit:
-                self._cut = True
-                _LOG.warning(
-                    "the encoder reads the first %d pieces of longer texts, such as %r", self._limit, text[:60]
-                )
-
-    def _forward(self, texts: list[str]) -> Any:
-        self._note_cuts(texts)
-        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._limit, return_tensors="pt")
-        states = self._model(**inputs).last_hidden_state
-        mask = inputs["attention_mask"].unsqueeze(-1)
-        if self._pooling == "cls_token":
-            pooled = states[:, 0]
-        elif self._pooling == "max_tokens":
-            pooled = states.masked_fill(mask == 0, float("-inf")).amax(dim=1)
-        else:
-            pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
-        for weight, bias, activation in self._dense:
-            pooled = activation(pooled @ weight.T + bias)
-        return pooled
+MODULES = "modules.json"
+_POOLINGS: tuple[Pooling, ...] = ("mean_tokens", "cls_token", "max_tokens")
+_ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
+    "Tanh": np.tanh,
+    "Identity": lambda array: array,
+    "ReLU": lambda array: np.maximum(array, 0),
+}
 
 
-def _read_pooling(folder: Path) -> str:
+class Layout(NamedTuple):
+    """What a folder says besides its network."""
+
+    network: Path
+    """Folder of the network."""
+    pooling: Pooling
+    dense: tuple[Dense, ...]
+    limit: int
+    """The longest input in tokens; what is longer is cut, as the encoder was trained."""
+
+
+def read_layout(folder: Path) -> Layout:
+    """Read modules.json and the modules after the network."""
+    with reading(folder, "a usable sentence-transformers folder"):
+        modules = json.loads((folder / MODULES).read_text("utf-8"))
+        kinds = [(module["type"].rsplit(".", 1)[-1], _inside(folder, module["path"])) for module in modules]
+        if kinds[0][0] != "Transformer" or kinds[1][0] != "Pooling":
+            raise ValueError("its first modules are not Transformer and Pooling")
+        odd = {kind for kind, _ in kinds[2:]} - {"Dense", "Normalize"}
+        if odd:
+            raise ValueError(f"it has modules that are not supported: {', '.join(sorted(odd))}")
+        dense = tuple(_read_dense(path) for kind, path in kinds[2:] if kind == "Dense")
+        return Layout(kinds[0][1], _read_pooling(kinds[1][1]), dense, _read_limit(kinds[0][1]))
+
+
+def _inside(folder: Path, name: str) -> Path:
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ValueError(f"the module {name!r} is outside of the folder")
+    return folder / name
+
+
+def _read_pooling(folder: Path) -> Pooling:
     settings = json.loads((folder / "config.json").read_text("utf-8"))
     chosen = [name for name in _POOLINGS if settings.get(f"pooling_mode_{name}")]
     if len(chosen) != 1:
@@ -84,26 +60,25 @@ def _read_pooling(folder: Path) -> str:
     return chosen[0]
 
 
-def _read_dense(folder: Path) -> tuple[Any, Any, Any]:
-    import torch
-    from safetensors.torch import load_file
-
+def _read_dense(folder: Path) -> Dense:
     settings = json.loads((folder / "config.json").read_text("utf-8"))
-    activations = {"Tanh": torch.tanh, "Identity": lambda tensor: tensor, "ReLU": torch.relu}
     name = settings["activation_function"].rsplit(".", 1)[-1]
-    if name not in activations:
+    if name not in _ACTIVATIONS:
         raise ValueError(f"its dense layer has the unknown activation {name}")
+    weights = _read_weights(folder)
+    weight, activation = weights["linear.weight"].astype(np.float32), _ACTIVATIONS[name]
+    bias = weights.get("linear.bias", np.zeros(len(weight))).astype(np.float32)
+    return lambda vectors: activation(vectors @ weight.T + bias)
+
+
+def _read_weights(folder: Path) -> Any:
+    from safetensors.numpy import load_file
+
     path = folder / "model.safetensors"
-    if path.exists():
-        weights = load_file(path)
-    else:
-        weights = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
-    bias = weights.get("linear.bias", torch.zeros(len(weights["linear.weight"])))
-    return weights["linear.weight"], bias, activations[name]
+    return load_file(path) if path.exists() else load_torch(folder / "pytorch_model.bin")
 
 
 def _read_limit(folder: Path) -> int:
-    """The longest input in pieces; what is longer is cut, as the encoder was trained."""
     path = folder / "sentence_bert_config.json"
     settings = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return int(settings.get("max_seq_length") or 512)

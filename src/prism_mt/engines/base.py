@@ -1,10 +1,12 @@
 """What an engine is: pairs of token ids in, log-probabilities of the target tokens out."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+EngineName = Literal["ct2", "torch"]
 
 TokenScores = NDArray[np.float32]
 """Natural-log probabilities of `target[1:]`, one per token."""

@@ -1,6 +1,7 @@
-"""The default engine: CTranslate2, on CPU threads or GPUs, in float32 or quantised."""
+"""The default engine: CTranslate2, on CPU threads or GPUs, in float32 or quantized."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.budgets import SCORING
 from prism_mt.engines.ct2_model import converted
 from prism_mt.models.directory import ModelDirectory
 
@@ -21,41 +23,31 @@ class CT2Engine:
     def __init__(
         self,
         model: ModelDirectory,
-        quantization: str = "float32",
+        precision: str = "float32",
         device: str = "auto",
         device_index: Sequence[int] = (0,),
         threads: int | None = None,
         temperature: float = 1.0,
         workers: int | None = None,
     ) -> None:
-        import ctranslate2
-
-        self.dtype = quantization
+        self.dtype = precision
         self.temperature = temperature
         self.device = resolve_device(device)
-        supported = ctranslate2.get_supported_compute_types(self.device)
-        if quantization not in supported:
-            raise PrismError(
-                f"this {self.device} device cannot compute in {quantization}; it has {', '.join(sorted(supported))}"
-            )
+        check_precision(precision, self.device)
         threads = (threads or available_cores()) if self.device == "cpu" else 1
         workers = workers or threads
-        options = {
-            "device": self.device,
-            "device_index": list(device_index),
-            "compute_type": quantization,
-            "inter_threads": workers,
-            "intra_threads": max(1, threads // workers),
-        }
-        try:
-            self.translator: Any = ctranslate2.Translator(
-                str(converted(model, quantization, temperature)), **options
-            )
-        except RuntimeError:  # a damaged file in the cache: build it again, once
-            folder = converted(model, quantization, temperature, rebuild=True)
-            self.translator = ctranslate2.Translator(str(folder), **options)
+        self.translator = _load(
+            model,
+            precision,
+            temperature,
+            device=self.device,
+            device_index=list(device_index),
+            compute_type=precision,
+            inter_threads=workers,
+            intra_threads=max(1, threads // workers),
+        )
         self.parallel = 2 * workers * len(device_index)
-        self.budget = 2048 if self.device == "cpu" else 32768
+        self.budget = SCORING["ct2"].on(self.device)
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Queue a batch for the next free thread or GPU."""
@@ -65,25 +57,56 @@ class CT2Engine:
         futures = self.translator.score_batch(sources, targets, max_input_length=0, asynchronous=True)
 
         def wait() -> list[TokenScores]:
-            try:
+            with memory_errors():
                 return [np.asarray(future.result().log_probs, dtype=np.float32) for future in futures]
-            except (RuntimeError, MemoryError) as error:
-                if isinstance(error, MemoryError) or "memory" in str(error).lower():
-                    raise OutOfMemory(str(error)) from error
-                raise
 
         return wait
 
 
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn every way in which CTranslate2 says that memory ran out into OutOfMemory."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, MemoryError) or "memory" in str(error).lower():
+            raise OutOfMemory(str(error)) from error
+        raise
+
+
+def _load(model: ModelDirectory, precision: str, temperature: float, **options: Any) -> Any:
+    """Load the converted model; what CTranslate2 cannot read is verified thoroughly before it is blamed."""
+    import ctranslate2
+
+    folder = converted(model, precision, temperature)
+    try:
+        return ctranslate2.Translator(str(folder), **options)
+    except (RuntimeError, ValueError, MemoryError):
+        folder = converted(model, precision, temperature, thorough=True)
+    try:
+        return ctranslate2.Translator(str(folder), **options)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise PrismError(f"CTranslate2 cannot load the model {model.folder}: {error}") from error
+
+
 def resolve_device(device: str) -> str:
-    """`cuda` where CTranslate2 sees a GPU, else `cpu`."""
+    """Return `cuda` where CTranslate2 sees a GPU, else `cpu`; fail where the device that is asked for is missing."""
     import ctranslate2
 
     gpus = ctranslate2.get_cuda_device_count()
     if device == "auto":
         return "cuda" if gpus else "cpu"
     if device == "cuda" and not gpus:
-        raise PrismError("no CUDA device is visible to CTranslate2: use --device cpu")
+        raise PrismError("no CUDA device is visible to CTranslate2: leave out `device=`, or choose cpu")
     if device not in ("cpu", "cuda"):
-        raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}: use --engine torch")
+        raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}")
     return device
+
+
+def check_precision(precision: str, device: str) -> None:
+    """Fail where a kind of device cannot compute in a number format."""
+    import ctranslate2
+
+    supported = ctranslate2.get_supported_compute_types(device)
+    if precision not in supported:
+        raise PrismError(f"this {device} device cannot compute in {precision}; it has {', '.join(sorted(supported))}")

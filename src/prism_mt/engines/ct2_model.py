@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,46 +14,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt._core.environment import cache_folder
+from prism_mt._core.cache import clear_store
+from prism_mt._core.environment import cache_folder, make_cache_folder
 from prism_mt._core.errors import PrismError
+from prism_mt._core.manifest import check_manifest, write_manifest
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
 
 _LOG = logging.getLogger("prism_mt")
 
-REVISION = 1
-"""Raised when the way the form is built changes, so that older cached ones are not used."""
+REVISION = 2
+"""Raised when the way the form is built changes, so that older cached ones, and scores from them, are not used."""
 
 
-def converted(model: ModelDirectory, quantization: str, temperature: float, rebuild: bool = False) -> Path:
-    """Folder of the CTranslate2 model, built when it is not in the cache yet."""
-    name = f"{model.digest[:24]}-{quantization}-r{REVISION}"
+def converted(model: ModelDirectory, precision: str, temperature: float, thorough: bool = False) -> Path:
+    """Return the folder of the CTranslate2 model, verified, and built when it is missing or damaged.
+
+    With `thorough` its files are hashed however recently that was done.
+    """
+    name = f"{model.digest[:24]}-{precision}-r{REVISION}"
     if temperature != 1.0:
-        name += f"-t{temperature:g}"
+        name += f"-t{temperature!r}"
+
+    def build() -> Any:
+        return _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+
+    return stored(name, build, precision, thorough)
+
+
+def stored(name: str, build: Callable[[], Any], precision: str, thorough: bool = False) -> Path:
+    """Return the folder of a CTranslate2 model in the cache, verified, and built when it is missing or damaged.
+
+    `build` gives its specification, whose arrays are changed here.
+    """
     folder = cache_folder() / "ct2" / name
-    if folder.is_dir() and not rebuild:
+    damaged = folder.exists() and _is_damaged(folder, thorough)
+    if folder.exists() and not damaged:
         return folder
-    spec = _build(model.spec.architecture, model.spec.conventions, model.weights(), temperature)
+    spec = build()
     spec.validate()
     # CTranslate2 makes bfloat16 of float32 when it loads; made here, it would need torch.
-    spec.optimize(quantization=None if quantization in ("float32", "bfloat16") else quantization)
+    spec.optimize(quantization=None if precision in ("float32", "bfloat16") else precision)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".partial") as made:
-            partial = Path(made) / "model"
-            partial.mkdir()
-            spec.save(str(partial))
-            for file in partial.iterdir():
-                with open(file, "rb") as handle:
-                    os.fsync(handle.fileno())  # so that no crash leaves a file of the right size and wrong content
-            if folder.is_dir() and not rebuild:
-                return folder  # another process was faster and may be reading it
-            shutil.rmtree(folder, ignore_errors=True)
-            os.replace(partial, folder)
+        return _save(spec, folder)
     except OSError as error:
-        return (
-            folder if folder.is_dir() else _temporary(spec, folder, error)
-        )  # another process may have been faster
+        return _temporary(spec, folder, error)
+
+
+def _is_damaged(folder: Path, thorough: bool) -> bool:
+    """Compare a folder with its manifest; damage is told of."""
+    state = check_manifest(folder, thorough)
+    if state == "intact":
+        return False
+    _LOG.warning("the converted model %s is damaged or was changed: converting it again", folder)
+    if state == "decayed":
+        # Nothing showed from outside, so that scores may have been computed from it since the last verification.
+        clear_store("scores")
+    return True
+
+
+def _save(spec: Any, folder: Path) -> Path:
+    """Write the form; the folder appears whole, in place of what was there."""
+    make_cache_folder(folder.parent)
+    with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".partial") as made:
+        partial = Path(made) / "model"
+        partial.mkdir()
+        spec.save(str(partial))
+        for file in partial.iterdir():
+            with open(file, "rb") as handle:
+                os.fsync(handle.fileno())  # so that no crash leaves a file of the right size and wrong content
+        write_manifest(partial)
+        if folder.exists():
+            if check_manifest(folder, thorough=True) == "intact":
+                return folder  # another process was faster and may be reading it
+            os.replace(folder, Path(made) / "damaged")
+        try:
+            os.replace(partial, folder)
+        except OSError:
+            if check_manifest(folder, thorough=True) != "intact":  # another process was faster
+                raise
     return folder
 
 
@@ -78,14 +117,8 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     """The specification object with all weights in place."""
     with _without_torch():
         from ctranslate2.specs import transformer_spec
-        from ctranslate2.specs.common_spec import Activation
 
-    a = architecture
-    options = {
-        "no_final_norm": not a.final_norm,
-        "activation": {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}[a.activation],
-        "layernorm_embedding": a.embedding_norm,
-    }
+    a, options = architecture, _layer_options(architecture)
     encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **options)
     decoder = transformer_spec.TransformerDecoderSpec(a.decoder_layers, a.decoder_heads, **options)
     _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
@@ -104,6 +137,33 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     spec.config.decoder_start_token = None
     spec.config.layer_norm_epsilon = a.norm_epsilon
     return spec
+
+
+def build_encoder(architecture: Architecture, weights: Weights) -> Any:
+    """The specification of an encoder without a decoder, of whose architecture only the source side counts."""
+    with _without_torch():
+        from ctranslate2.specs import transformer_spec
+
+    a = architecture
+    encoder = transformer_spec.TransformerEncoderSpec(a.encoder_layers, a.encoder_heads, **_layer_options(a))
+    _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
+    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
+    spec.register_vocabulary([str(index) for index in range(a.source_vocabulary)])
+    spec.config.unk_token = "0"  # ids are given, so that no token is unknown
+    spec.config.layer_norm_epsilon = a.norm_epsilon
+    return spec
+
+
+def _layer_options(architecture: Architecture) -> dict[str, Any]:
+    """What the constructors of both sides need to know."""
+    from ctranslate2.specs.common_spec import Activation
+
+    activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
+    return {
+        "no_final_norm": not architecture.final_norm,
+        "activation": activations[architecture.activation],
+        "layernorm_embedding": architecture.embedding_norm,
+    }
 
 
 @contextmanager

@@ -1,77 +1,58 @@
-"""Which engine for which wish."""
+"""Choose and open an engine."""
 
-from dataclasses import dataclass
-from typing import Literal
+from functools import partial
 
-from prism_mt._core.errors import MissingExtra, PrismError
-from prism_mt._core.options import check_choices
+from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Engine
+from prism_mt.engines.cached import CachedEngine
+from prism_mt.engines.config import EngineConfig, Precision, Task, resolve_engine
+from prism_mt.engines.local import check_local, open_local
 from prism_mt.models.directory import ModelDirectory
 
-EngineName = Literal["ct2", "torch"]
-Quantization = Literal["float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
+__all__ = ["EngineConfig", "Precision", "open_cached_engine", "open_engine"]
 
 
-@dataclass(frozen=True)
-class EngineOptions:
-    """How a model is run. None of it changes a score by more than rounding, except quantisation and temperature.
+def open_engine(
+    model: ModelDirectory, config: EngineConfig, temperature: float = 1.0, task: Task = "score"
+) -> Engine:
+    """Load the model into the engine that was asked for; the cache of scores is not used."""
+    return _load(model, _checked(model, config, temperature, task), temperature)
 
-    Scores in 8 bits also depend a little on what else is in their batch.
+
+def open_cached_engine(
+    model: ModelDirectory, config: EngineConfig, temperature: float = 1.0, task: Task = "score"
+) -> Engine:
+    """Open an engine behind the cache of scores, unless the configuration is without; new pairs load the model.
+
+    What the configuration asks for must be there even if the cache can answer everything.
     """
-
-    engine: EngineName = "ct2"
-    quantization: Quantization = "float32"
-    device: str = "auto"
-    threads: int | None = None
-    temperature: float = 1.0
-    budget: int | None = None
-    """Padded tokens per batch; None leaves it to the engine."""
-    workers: int | None = None
-    """Batches computed at once, which share the threads or the GPU; None: one per CPU thread."""
-    ray: str | None = None
-    """Address of a Ray cluster that computes; `threads` are then those of one of its actors."""
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        if not 1e-3 <= self.temperature <= 1e3:
-            raise PrismError(f"the temperature must be between 0.001 and 1000, not {self.temperature:g}")
-        if self.engine == "torch" and self.quantization != "float32":
-            raise PrismError(f"the torch engine computes in float32, not in {self.quantization}: use --engine ct2")
-        if self.budget is not None and self.budget < 1:
-            raise PrismError(f"the batch budget must be at least 1 token, not {self.budget}")
-        if self.threads is not None and self.threads < 1:
-            raise PrismError(f"the number of threads must be at least 1, not {self.threads}")
-        if self.workers is not None and self.workers < 1:
-            raise PrismError(f"the number of workers must be at least 1, not {self.workers}")
-        if self.workers is not None and self.engine == "torch":
-            raise PrismError("the torch engine computes one batch at a time: use --workers with --engine ct2")
-        if self.ray and self.device not in ("auto", "cpu", "cuda"):
-            raise PrismError(f"with --ray the device is cpu, or cuda for a GPU per actor, not {self.device}")
+    config = _checked(model, config, temperature, task)
+    if not config.cache:
+        return _load(model, config, temperature)
+    return CachedEngine(model, config, temperature, partial(_load, model, config, temperature))
 
 
-def open_engine(model: ModelDirectory, options: EngineOptions) -> Engine:
-    """Load the model into the engine that was asked for."""
+def _checked(model: ModelDirectory, config: EngineConfig, temperature: float, task: Task) -> EngineConfig:
+    """Resolve the engine, and fail where model, temperature or machine do not fit."""
     if model.spec.architecture.decoder_only:
         raise PrismError(
             f"{model.folder} is a language model: it has no source side to score a translation against"
         )
-    if options.ray:
+    if not 1e-3 <= temperature <= 1e3:
+        raise PrismError(f"the temperature must be between 0.001 and 1000, not {temperature:g}")
+    config = resolve_engine(config, task)
+    if config.ray:
+        from prism_mt.engines.ray import check_cluster
+
+        check_cluster(config.ray)
+    else:
+        check_local(config)
+    return config
+
+
+def _load(model: ModelDirectory, config: EngineConfig, temperature: float) -> Engine:
+    if config.ray:
         from prism_mt.engines.ray import ClusterEngine
 
-        return ClusterEngine(model, options)
-    name, _, index = options.device.partition(":")
-    if options.engine == "torch":
-        try:
-            from prism_mt.engines.torch import TorchEngine
-        except ImportError as error:
-            raise MissingExtra("the torch engine", "train") from error
-        return TorchEngine(model, options.device, options.threads, options.temperature)
-    from prism_mt.engines.ct2 import CT2Engine
-
-    try:
-        indices = [int(part) for part in index.split(",")] if index else [0]
-    except ValueError:
-        raise PrismError(f"{options.device!r} is not a device: write cpu, cuda, cuda:0 or cuda:0,1") from None
-    return CT2Engine(
-        model, options.quantization, name, indices, options.threads, options.temperature, options.workers
-    )
+        return ClusterEngine(model, config, temperature)
+    return open_local(model, config, temperature)

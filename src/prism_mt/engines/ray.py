@@ -1,6 +1,6 @@
 """Forced decoding on a Ray cluster: a Ray Data pipeline whose pool of actors has the model loaded.
 
-Batches go out over a feed and come back in any order; the scheduler in `batching` restores it. What a lost machine
+Batches go out over a feed and come back in any order; the scheduler restores it. What a lost machine
 had under way is done again by Ray, and the driver alone reads and writes the cache of scores.
 """
 
@@ -11,32 +11,42 @@ import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from prism_mt import __version__
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.engines.base import Engine, Pair, Pending, TokenScores
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.budgets import CLUSTER_JOB
+from prism_mt.engines.config import EngineConfig
+from prism_mt.engines.local import open_local
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
-
-JOB_TOKENS = {"cpu": 8192, "cuda": 131072}
-"""Padded tokens sent to an actor at once, per thread or GPU: a few of the batches that suit the device."""
 
 _KNOCK_SECONDS = 10.0
 
 
-def connect(address: str) -> Any:
-    """The module `ray`, connected to the cluster at `auto`, HOST:PORT, or `local`, which starts one here."""
+def check_cluster(address: str) -> None:
+    """Fail where Ray is not installed, or where nobody listens at an address."""
+    if not find_spec("ray"):
+        raise MissingExtra("scoring on a Ray cluster", "ray")
+    if address.startswith("ray://"):
+        raise PrismError(f"start prism on a machine of the cluster, not from outside over {address}: `ray=` auto")
     try:
-        import ray
-    except ImportError:
-        raise MissingExtra("--ray", "ray") from None
+        _knock(address)
+    except (OSError, ValueError) as error:
+        raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
+
+
+def connect(address: str) -> Any:
+    """Return the module `ray`, connected to the cluster at `auto`, HOST:PORT, or `local`, which starts one here."""
+    check_cluster(address)
+    import ray
+
     if ray.is_initialized():
         return ray
     try:
-        _knock(address)
         ours: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **ours)
     except Exception as error:  # a node that does not start raises nothing more special
@@ -59,23 +69,20 @@ class ClusterEngine:
 
     shares_sources = False
 
-    def __init__(self, model: ModelDirectory, options: EngineOptions) -> None:
-        self.name: str = options.engine
-        self.dtype: str = options.quantization
-        self.temperature = options.temperature
-        address = options.ray or "auto"
-        if address.startswith("ray://"):
-            raise PrismError(
-                f"start prism on a machine of the cluster, not from outside over {address}: --ray auto"
-            )
-        self._ray = connect(address)
-        device = options.device if options.device == "cuda" else "cpu"
-        threads, self._actors = self._places(device, options.threads)
-        self.budget = threads * JOB_TOKENS[device]
+    def __init__(self, model: ModelDirectory, config: EngineConfig, temperature: float = 1.0) -> None:
+        self.name: str = config.engine
+        self.dtype: str = config.precision
+        self.temperature = temperature
+        self._ray = connect(config.ray or "auto")
+        device = config.device if config.device == "cuda" else "cpu"
+        threads, self._actors = self._places(device, config.threads)
+        self.budget = threads * CLUSTER_JOB.on(device)
         self.parallel = 4 * self._actors  # Ray Data enlarges its pool only where actors have work waiting
-        here = replace(options, ray=None, device=device, threads=threads)
+        actor = replace(config, ray=None, device=device, threads=threads)
         self._feed = self._start_feed()
-        self._answers = self._start(Scorer(model.folder, model.digest, here, __version__), threads, device)
+        self._answers = self._start(
+            Scorer(model.folder, model.digest, actor, temperature, __version__), threads, device
+        )
         self._sent = 0
         self._under_way: set[int] = set()
         self._done: dict[int, list[TokenScores] | PrismError] = {}
@@ -108,7 +115,7 @@ class ClusterEngine:
             return 1, sum(sizes)
         wanted = threads or min(sizes)
         if wanted > max(sizes):
-            raise PrismError(f"no machine of the Ray cluster has {wanted} cores: use fewer --threads")
+            raise PrismError(f"no machine of the Ray cluster has {wanted} cores: give fewer `threads=`")
         return wanted, sum(size // wanted for size in sizes)
 
     def _here(self) -> dict[str, Any]:
@@ -204,10 +211,13 @@ class Feed:
 class Scorer:
     """What an actor does with a batch. The model is loaded with the first."""
 
-    def __init__(self, folder: Path, digest: str, options: EngineOptions, version: str) -> None:
+    def __init__(
+        self, folder: Path, digest: str, config: EngineConfig, temperature: float, version: str
+    ) -> None:
         self._folder = folder
         self._digest = digest
-        self._options = options
+        self._config = config
+        self._temperature = temperature
         self._version = version
 
     @cached_property
@@ -220,13 +230,13 @@ class Scorer:
         model = ModelDirectory(self._folder)
         if model.digest != self._digest:
             raise PrismError(f"{self._folder} is another model there than here")
-        return open_engine(model, self._options)
+        return open_local(model, self._config, self._temperature)
 
     def answer(self, batch: bytes) -> bytes:
         """Token scores, or what went wrong, for the driver to raise."""
         answer: list[TokenScores] | PrismError
         try:
-            answer = list(score_pairs(self.engine, pickle.loads(batch), self._options.budget))
+            answer = list(score_pairs(self.engine, pickle.loads(batch), self._config.batch_tokens))
         except PrismError as error:
             answer = PrismError(f"the machine {socket.gethostname()} of the Ray cluster: {error}")
         return pickle.dumps(answer)

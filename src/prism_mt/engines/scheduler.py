@@ -1,113 +1,191 @@
-"""One scheduler for all engines: equal pairs once, sorted by length, batches by token budget, order restored.
+"""One scheduler for scoring and generation: equal work once, longest first, batches by token budget, order restored.
 
-Pairs are read a window at a time, so memory does not grow with the input.
+Work is read a window at a time, so memory does not grow with the input.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any, Generic, TypeVar
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, Remembering, TokenScores
 
+Item = TypeVar("Item", bound=Hashable)
+Result = TypeVar("Result")
+
 WINDOW = 4096
+"""Pairs that are sorted by length together."""
 CLUSTER_WINDOW = 16 * WINDOW
-"""Pairs that are sorted together: so many that hundreds of actors seldom wait for the last batch of a window."""
+"""So many that hundreds of actors seldom wait for the last batch of a window."""
+
+
+class Work(ABC, Generic[Item, Result]):
+    """A kind of work: how large its items are, which of them go together, and what computes them."""
+
+    @property
+    @abstractmethod
+    def budget(self) -> int:
+        """Largest padded size of a batch; asked for only when there is something to compute."""
+
+    @property
+    @abstractmethod
+    def parallel(self) -> int:
+        """How many batches are worth having under way at once."""
+
+    @abstractmethod
+    def sizes(self, item: Item) -> tuple[int, ...]:
+        """Lengths of an item, each of which is padded to the largest in its batch."""
+
+    @abstractmethod
+    def submit(self, batch: Sequence[Item]) -> Callable[[], list[Result]]:
+        """Start on a batch. Waiting for its results raises OutOfMemory when the device could not hold it."""
+
+    @abstractmethod
+    def too_large(self, item: Item) -> str:
+        """Say that the device cannot even hold this item alone, and what to do."""
+
+    def sort_keys(self, items: Sequence[Item]) -> Sequence[Any]:
+        """Give every item a key; those with large ones are computed first, neighbours in one batch."""
+        return [(self.group(item), self.sizes(item), item) for item in items]
+
+    def group(self, item: Item) -> Any:
+        """Items of different groups never share a batch."""
+        return 0
+
+    def remembered(self, items: Sequence[Item]) -> Sequence[Result | None]:
+        """Return the results that are known already, None for the others."""
+        return [None] * len(items)
+
+
+class Scheduler(Generic[Item, Result]):
+    """Keeps a device busy with a few batches, and makes them smaller when it runs out of memory."""
+
+    def __init__(self, work: Work[Item, Result]) -> None:
+        self._work = work
+        self._largest: int | None = None
+        """The largest batch that may be tried after memory has run out."""
+
+    def stream(self, items: Iterable[Item], window: int) -> Iterator[Result]:
+        """Compute any number of items, `window` of them at a time; the results have their order."""
+        rest = iter(items)
+        while chunk := list(islice(rest, window)):
+            yield from self.run(chunk)
+
+    def run(self, items: Sequence[Item]) -> list[Result]:
+        """Compute items, equal ones once; the results have their order."""
+        distinct = list(dict.fromkeys(items))
+        results = {
+            item: result
+            for item, result in zip(distinct, self._work.remembered(distinct), strict=True)
+            if result is not None
+        }
+        new = [item for item in distinct if item not in results]
+        results.update(zip(new, self._compute(new) if new else [], strict=True))
+        return [results[item] for item in items]
+
+    def _compute(self, items: Sequence[Item]) -> list[Result]:
+        results: dict[int, Result] = {}
+        under_way: deque[tuple[list[int], Callable[[], list[Result]]]] = deque()
+        waiting = deque(self._batches(items, range(len(items))))
+        while waiting or under_way:
+            while waiting and len(under_way) < self._work.parallel:
+                batch = waiting.popleft()
+                under_way.append((batch, self._work.submit([items[place] for place in batch])))
+            batch, wait = under_way.popleft()
+            try:
+                results.update(zip(batch, wait(), strict=True))
+            except OutOfMemory as error:
+                if len(batch) == 1:
+                    raise PrismError(self._work.too_large(items[batch[0]])) from error
+                self._largest = max(1, padded_size([self._work.sizes(items[place]) for place in batch]) // 2)
+                waiting = deque(self._batches(items, [*batch, *(place for rest in waiting for place in rest)]))
+        return [results[place] for place in range(len(items))]
+
+    def _batches(self, items: Sequence[Item], places: Sequence[int]) -> list[list[int]]:
+        """Batches of places, within what the device has been seen to hold."""
+        budget = self._work.budget if self._largest is None else min(self._work.budget, self._largest)
+        batches = make_batches(self._work, [items[place] for place in places], budget)
+        return [[places[index] for index in batch] for batch in batches]
+
+
+def make_batches(work: Work[Item, Any], items: Sequence[Item], budget: int) -> list[list[int]]:
+    """Group items, as indices, into batches of similar sizes that stay within the budget when padded.
+
+    An item that is larger than the budget makes a batch of its own. The largest come first, so that memory peaks
+    (and runs out) early and the device ends on small work.
+    """
+    keys = work.sort_keys(items)
+    batches: list[list[int]] = []
+    longest: tuple[int, ...] = ()
+    group: Any = None
+    for index in sorted(range(len(items)), key=keys.__getitem__, reverse=True):
+        sizes, own = work.sizes(items[index]), work.group(items[index])
+        joint = tuple(map(max, longest, sizes))
+        if batches and own == group and (len(batches[-1]) + 1) * sum(joint) <= budget:
+            batches[-1].append(index)
+            longest = joint
+        else:
+            batches.append([index])
+            longest, group = sizes, own
+    return batches
+
+
+def padded_size(sizes: Sequence[tuple[int, ...]]) -> int:
+    """Return the size of a batch when all its items are padded to the longest."""
+    longest: list[int] = [max(column) for column in zip(*sizes, strict=True)]
+    return len(sizes) * sum(longest)
+
+
+class ScoringWork(Work[Pair, TokenScores]):
+    """Forced decoding by an engine. An engine that shares sources gets their targets side by side."""
+
+    def __init__(self, engine: Engine, budget: int | None = None) -> None:
+        self._engine = engine
+        self._budget = budget
+
+    @property
+    def budget(self) -> int:
+        """As asked for, or as it suits the engine, which may have to load its model to answer."""
+        return self._budget or self._engine.budget
+
+    @property
+    def parallel(self) -> int:
+        """As it suits the engine."""
+        return self._engine.parallel
+
+    def sizes(self, item: Pair) -> tuple[int, ...]:
+        """Lengths of source and target."""
+        return len(item.source), len(item.target)
+
+    def sort_keys(self, items: Sequence[Pair]) -> Sequence[Any]:
+        """Targets before sources; targets of a shared source stay together, at the place of the longest of them."""
+        if not self._engine.shares_sources:
+            return [(len(item.target), len(item.source), item) for item in items]
+        longest: dict[tuple[int, ...], int] = {}
+        for source, target in items:
+            longest[source] = max(longest.get(source, 0), len(target))
+        return [(longest[item.source], len(item.source), item) for item in items]
+
+    def submit(self, batch: Sequence[Pair]) -> Pending:
+        """Start scoring a batch."""
+        return self._engine.submit(batch)
+
+    def remembered(self, items: Sequence[Pair]) -> Sequence[TokenScores | None]:
+        """Return what a cache in front of the engine knows."""
+        return self._engine.remembered(items) if isinstance(self._engine, Remembering) else [None] * len(items)
+
+    def too_large(self, item: Pair) -> str:
+        """Name the lengths."""
+        return (
+            f"the device has not enough memory for one pair of {len(item.source)} and {len(item.target)} tokens: "
+            "use a smaller model or precision, or another device"
+        )
 
 
 def score_pairs(
     engine: Engine, pairs: Iterable[Pair], budget: int | None = None, window: int = WINDOW
 ) -> Iterator[TokenScores]:
-    """Token log-probabilities of every pair, in the order of the input."""
-    scheduler = _Scheduler(engine, budget)
-    rest = iter(pairs)
-    while chunk := list(islice(rest, window)):
-        places: dict[Pair, int] = {}
-        order = [places.setdefault(pair, len(places)) for pair in chunk]
-        scores = scheduler.run(list(places))
-        yield from (scores[place] for place in order)
-
-
-def make_batches(pairs: Sequence[Pair], budget: int, group_sources: bool = False) -> list[list[int]]:
-    """Indices of pairs grouped into batches of similar length whose padded size stays within the budget.
-
-    A pair that is larger than the budget makes a batch of its own. The longest come first, so that memory
-    peaks (and runs out) early and the device ends on small work. With `group_sources`, targets of one source
-    stay together, at the place of the longest of them.
-    """
-    longest: dict[tuple[int, ...], int] = {}
-    if group_sources:
-        for source, target in pairs:
-            longest[source] = max(longest.get(source, 0), len(target))
-
-    def size(index: int) -> tuple[int, int, int, Pair]:
-        source, target = pairs[index]
-        return longest.get(source, len(target)), len(source), 0 if group_sources else len(target), pairs[index]
-
-    longest_first = sorted(range(len(pairs)), key=size, reverse=True)
-    batches: list[list[int]] = []
-    width = height = 0
-    for index in longest_first:
-        width = max(width, len(pairs[index].source))
-        height = max(height, len(pairs[index].target))
-        if batches and (len(batches[-1]) + 1) * (width + height) <= budget:
-            batches[-1].append(index)
-        else:
-            batches.append([index])
-            width, height = len(pairs[index].source), len(pairs[index].target)
-    return batches
-
-
-class _Scheduler:
-    """Keeps the device busy with a few batches, and makes them smaller when it runs out of memory."""
-
-    def __init__(self, engine: Engine, budget: int | None) -> None:
-        self.engine = engine
-        self._budget = budget
-
-    @cached_property
-    def budget(self) -> int:
-        """Asked for only when there is something to score: an engine may load its model to answer."""
-        return self._budget or self.engine.budget
-
-    def run(self, pairs: Sequence[Pair]) -> list[TokenScores]:
-        """Score distinct pairs; the result has their order."""
-        if not isinstance(self.engine, Remembering):
-            return self._compute(pairs)
-        known = self.engine.remembered(pairs)
-        new = iter(self._compute([pair for pair, tokens in zip(pairs, known, strict=True) if tokens is None]))
-        return [next(new) if tokens is None else tokens for tokens in known]
-
-    def _compute(self, pairs: Sequence[Pair]) -> list[TokenScores]:
-        scores: list[TokenScores | None] = [None] * len(pairs)
-        under_way: deque[tuple[list[int], Pending]] = deque()
-        waiting = deque(self._batches(pairs) if pairs else ())
-        while waiting or under_way:
-            while waiting and len(under_way) < self.engine.parallel:
-                batch = waiting.popleft()
-                under_way.append((batch, self.engine.submit([pairs[i] for i in batch])))
-            batch, result = under_way.popleft()
-            try:
-                for index, tokens in zip(batch, result(), strict=True):
-                    scores[index] = tokens
-            except OutOfMemory as error:
-                waiting = self._split(batch, waiting, pairs, error)
-        return [tokens for tokens in scores if tokens is not None]
-
-    def _split(
-        self, batch: list[int], waiting: deque[list[int]], pairs: Sequence[Pair], error: OutOfMemory
-    ) -> deque[list[int]]:
-        """Halve the budget for all that is left, the failed batch included."""
-        if len(batch) == 1:
-            pair = pairs[batch[0]]
-            raise PrismError(
-                f"the device has not enough memory for one pair of {len(pair.source)} and {len(pair.target)} "
-                "tokens: use a smaller model or quantisation, or another device"
-            ) from error
-        self.budget = max(1, self.budget // 2)
-        left = [*batch, *(index for rest in waiting for index in rest)]
-        return deque([left[i] for i in part] for part in self._batches([pairs[i] for i in left]))
-
-    def _batches(self, pairs: Sequence[Pair]) -> list[list[int]]:
-        return make_batches(pairs, self.budget, self.engine.shares_sources)
+    """Give the token log-probabilities of every pair, in the order of the input."""
+    return Scheduler(ScoringWork(engine, budget)).stream(pairs, window)

@@ -1,11 +1,13 @@
 """The second engine: torch, in float32 on CPU, CUDA or Apple's GPU."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
+from prism_mt.engines.budgets import SCORING
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.network import from_weights
 
@@ -21,28 +23,21 @@ class TorchEngine:
     def __init__(
         self, model: ModelDirectory, device: str = "auto", threads: int | None = None, temperature: float = 1.0
     ) -> None:
-        self.device = _resolve_device(device)
+        self.device = resolve_device(device)
         if threads:
             torch.set_num_threads(threads)
         self.temperature = temperature
         self._pad = model.spec.conventions.pad
         self.network = from_weights(model.spec.architecture, model.weights()).to(self.device)
-        self.budget = 4096 if self.device.type == "cpu" else 32768
+        self.budget = SCORING["torch"].on(self.device.type)
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """The work is done when the result is asked for."""
         return lambda: self._score(batch)
 
     def _score(self, batch: Sequence[Pair]) -> list[TokenScores]:
-        try:
-            with torch.inference_mode():
-                return self._forward(batch)
-        except torch.OutOfMemoryError as error:
-            raise OutOfMemory(str(error)) from error
-        except RuntimeError as error:
-            if "not enough memory" in str(error) or "out of memory" in str(error):
-                raise OutOfMemory(str(error)) from error
-            raise
+        with memory_errors(), torch.inference_mode():
+            return self._forward(batch)
 
     def _forward(self, batch: Sequence[Pair]) -> list[TokenScores]:
         rows: dict[tuple[int, ...], int] = {}
@@ -73,8 +68,21 @@ class TorchEngine:
         return torch.tensor(rows, device=self.device), mask
 
 
-def _resolve_device(device: str) -> torch.device:
-    """`auto` takes CUDA, then Apple's GPU, then the CPU."""
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn every way in which torch says that memory ran out into OutOfMemory."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except RuntimeError as error:
+        if "not enough memory" in str(error) or "out of memory" in str(error):
+            raise OutOfMemory(str(error)) from error
+        raise
+
+
+def resolve_device(device: str) -> torch.device:
+    """Return CUDA, then Apple's GPU, then the CPU for `auto`; fail where torch cannot use the device."""
     if device == "auto":
         has_mps = torch.backends.mps.is_available()
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu")

@@ -8,18 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.stats.arrays import Matrix, Vector
+from prism_mt.metrics.scores import Matrix, MetricScores, Vector
+from prism_mt.stats.bootstrap import Interval
 from prism_mt.stats.correlation import kendall_b, pearson
 from prism_mt.stats.ranks import rank_clusters
-from prism_mt.stats.resampling import (
-    Aggregate,
-    Bootstrap,
-    Interval,
-    Randomization,
-    bootstrap_p,
-    chance,
-    sacrebleu_interval,
-)
+from prism_mt.stats.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
 
 Test = Literal["bootstrap", "randomisation"]
 
@@ -55,39 +48,10 @@ class Significance:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What one metric says of all systems."""
-
-    metric: str
-    signature: str
-    systems: tuple[str, ...]
-    segments: Matrix
-    """Scores, systems × segments."""
-    statistics: Sequence[Matrix]
-    """For every system a row per segment, whose sums `aggregate` makes a score of."""
-    aggregate: Aggregate
-    lower_is_better: bool = False
-
-    @property
-    def scores(self) -> Vector:
-        """System scores."""
-        return self.scores_on(slice(None))
-
-    def scores_on(self, chosen: NDArray[np.int64] | slice) -> Vector:
-        """System scores on some of the segments."""
-        return np.array([self.aggregate(rows[chosen].sum(axis=0).tolist()) for rows in self.statistics])
-
-    def merits(self, scores: Matrix) -> Matrix:
-        """Scores of which higher ones are better, whichever way the metric counts."""
-        return -scores if self.lower_is_better else scores
-
-
-@dataclass(frozen=True, eq=False)
 class Comparison:
-    """The systems of `measured`, in its order."""
+    """Systems by one metric, in the order of its scores."""
 
-    measured: Measured
-    scores: Vector
+    metric: MetricScores
     order: tuple[int, ...]
     """Places of the systems from the best to the worst."""
     means: Vector
@@ -103,28 +67,28 @@ class Comparison:
 
     def ties(self, first: int, second: int) -> int:
         """Number of segments on which two systems score the same."""
-        return int(self.measured.segments.shape[1] - self.wins[first, second] - self.wins[second, first])
+        return int(self.metric.segments.shape[1] - self.wins[first, second] - self.wins[second, first])
 
 
-def compare(measured: Measured, options: Significance) -> Comparison:
+def compare_systems(metric: MetricScores, test: Significance) -> Comparison:
     """Test every pair of systems."""
-    count = measured.segments.shape[1]
-    scores = measured.scores
-    draws = options.count if options.test == "bootstrap" else DRAWS["bootstrap"]
-    samples = Bootstrap(count, draws, options.seed).scores(measured.statistics, measured.aggregate)
-    p = _p_values(measured, scores, samples, options)
-    order = tuple(np.argsort(-measured.merits(scores), kind="stable").tolist())
-    clusters = rank_clusters(order, lambda a, b: bool(p[a, b] < SIGNIFICANT))
+    if np.isnan(metric.segments).any():
+        raise PrismError(f"{metric.metric} has not scored every segment of every system")
+    scores, count = metric.system_scores, metric.segments.shape[1]
+    draws = test.count if test.test == "bootstrap" else DRAWS["bootstrap"]
+    samples = Bootstrap(count, draws, test.seed).scores(metric.sums, metric.combine)
+    p = _p_values(metric, samples, test)
+    order = tuple(np.argsort(-metric.higher.system_scores, kind="stable").tolist())
+    clusters = rank_clusters([str(place) for place in order], lambda a, b: bool(p[int(a), int(b)] < SIGNIFICANT))
     spreads = [float(np.std(samples[a] - samples[b])) for a, b in _pairs(len(scores))]
     return Comparison(
-        measured,
-        scores,
+        metric,
         order,
         np.array([sample.mean() for sample in samples]),
-        tuple(map(sacrebleu_interval, samples)),
+        tuple(map(interval, samples)),
         p,
-        _wins(measured),
-        tuple(clusters[place] for place in range(len(scores))),
+        _wins(metric),
+        tuple(clusters[str(place)] for place in range(len(scores))),
         1.96 * float(np.median(spreads)) if spreads else float("nan"),
     )
 
@@ -141,36 +105,40 @@ class Agreement:
     """Pearson's r of system scores."""
 
 
-def agreements(measured: Sequence[Measured]) -> list[Agreement]:
-    """Every pair of metrics, with errors counted as negative scores."""
-    return [
-        Agreement(
-            a.metric,
-            b.metric,
-            kendall_b(a.merits(a.segments).ravel(), b.merits(b.segments).ravel()),
-            pearson(a.merits(a.scores), b.merits(b.scores)) if len(a.systems) > 2 else float("nan"),
+def agreements(metrics: Sequence[MetricScores]) -> list[Agreement]:
+    """Compare every pair of metrics, with errors counted as negative scores."""
+    found = []
+    for i, j in _pairs(len(metrics)):
+        a, b = metrics[i].higher, metrics[j].higher
+        found.append(
+            Agreement(
+                a.metric,
+                b.metric,
+                kendall_b(a.segments.ravel(), b.segments.ravel()),
+                pearson(a.system_scores, b.system_scores) if len(a.systems) > 2 else float("nan"),
+            )
         )
-        for a, b in ((measured[i], measured[j]) for i, j in _pairs(len(measured)))
-    ]
+    return found
 
 
-def _p_values(measured: Measured, scores: Vector, samples: Sequence[Vector], options: Significance) -> Matrix:
+def _p_values(metric: MetricScores, samples: Sequence[Vector], test: Significance) -> Matrix:
+    scores = metric.system_scores
     p = np.ones((len(scores), len(scores)))
     pairs = list(_pairs(len(scores)))
     differences = [float(scores[a] - scores[b]) for a, b in pairs]
-    if options.test == "bootstrap":
+    if test.test == "bootstrap":
         found = [bootstrap_p(samples[a], samples[b], d) for (a, b), d in zip(pairs, differences, strict=True)]
     else:
-        coins = Randomization(measured.segments.shape[1], options.count, options.seed)
-        shuffled = coins.differences(measured.statistics, pairs, measured.aggregate)
+        coins = Randomisation(metric.segments.shape[1], test.count, test.seed)
+        shuffled = coins.differences(metric.sums, pairs, metric.combine)
         found = [chance(one, d) for one, d in zip(shuffled, differences, strict=True)]
     for (a, b), value in zip(pairs, found, strict=True):
         p[a, b] = p[b, a] = value
     return p
 
 
-def _wins(measured: Measured) -> NDArray[np.int64]:
-    rows = measured.merits(measured.segments)
+def _wins(metric: MetricScores) -> NDArray[np.int64]:
+    rows = metric.higher.segments
     return np.array([[int((a - b > _TIE).sum()) for b in rows] for a in rows], dtype=np.int64)
 
 

@@ -1,8 +1,9 @@
 """What a searcher is: source ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from prism_mt.engines.scheduler import Work
 from prism_mt.models.directory import ModelDirectory
 
 
@@ -34,6 +35,15 @@ PendingSearch = Callable[[], list[list[Found]]]
 """A batch under way; calling it waits for the hypotheses of every sentence."""
 
 
+class Symbols(NamedTuple):
+    """Ids that a search treats specially."""
+
+    end: int
+    """The end of sentence."""
+    forbidden: Sequence[int]
+    """Never generated; the others share their probability."""
+
+
 class Searcher(Protocol):
     """A model with a search whose options are fixed."""
 
@@ -47,6 +57,53 @@ class Searcher(Protocol):
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
         """Start on a batch. Waiting for it raises OutOfMemory when the device could not hold it."""
         ...
+
+
+class SearchWork(Work[Request, list[Found]]):
+    """Search for the scheduler; every segment takes `width` rows of a batch."""
+
+    def __init__(self, searcher: Searcher, width: int, budget: int | None = None) -> None:
+        self._searcher = searcher
+        self._width = width
+        self._budget = budget
+
+    @property
+    def budget(self) -> int:
+        """As asked for, or as it suits the searcher."""
+        return self._budget or self._searcher.budget
+
+    @property
+    def parallel(self) -> int:
+        """As it suits the searcher."""
+        return self._searcher.parallel
+
+    def sizes(self, item: Request) -> tuple[int, ...]:
+        """Source tokens of all rows."""
+        return (len(item.source) * self._width,)
+
+    def sort_keys(self, items: Sequence[Request]) -> Sequence[Any]:
+        """What may become longest comes first."""
+        return [(item.limit, len(item.source), item) for item in items]
+
+    def group(self, item: Request) -> Any:
+        """The limit, where a batch must have one."""
+        return item.limit if self._searcher.one_limit else 0
+
+    def submit(self, batch: Sequence[Request]) -> PendingSearch:
+        """Start on a batch."""
+        return self._searcher.submit(batch)
+
+    def too_large(self, item: Request) -> str:
+        """Name the length and the width."""
+        return (
+            f"the device has not enough memory to search a sentence of {len(item.source)} tokens with "
+            f"{self._width} hypotheses: use fewer, or another device"
+        )
+
+
+def symbols(model: ModelDirectory) -> Symbols:
+    """Return the special ids of a model."""
+    return Symbols(model.spec.conventions.eos, textless_ids(model))
 
 
 def textless_ids(model: ModelDirectory) -> list[int]:

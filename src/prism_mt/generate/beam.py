@@ -8,41 +8,42 @@ V vocabulary.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from prism_mt.generate.base import Found
-from prism_mt.generate.copy_penalty import CopyPenalty, CopyTable, History
+from prism_mt.generate.base import Found, Symbols
+from prism_mt.generate.copy_penalty import Copying, History
 from prism_mt.generate.incremental import Stepper
+from prism_mt.generate.options import SearchConfig
 
 _NEVER = float("-inf")
 
 
-@dataclass(frozen=True)
-class BeamRules:
-    """The options of a search as it needs them."""
+class _Choice(NamedTuple):
+    """What one group does at one step; (B, W) each, the candidates (B, 2·W)."""
 
-    end: int
-    """Id of the end of sentence."""
-    forbidden: Sequence[int]
-    """Ids that are never generated; the others share their probability."""
-    beams: int
-    groups: int = 1
-    strength: float = 0.0
-    length_penalty: float = 1.0
-    penalty: CopyPenalty | None = None
+    scores: Tensor
+    tokens: Tensor
+    rows: Tensor
+    """Of origin."""
+    candidates: Tensor
+    """Tokens of all candidates, the end of sentence and what does not go on included."""
+    possible: Tensor
+    """Which of the candidates are any."""
 
 
 def beam_search(
-    stepper: Stepper, prefixes: Tensor, limits: Sequence[int], rules: BeamRules, copies: Sequence[CopyTable] = ()
+    stepper: Stepper,
+    prefixes: Tensor,
+    limits: Sequence[int],
+    symbols: Symbols,
+    config: SearchConfig,
+    copying: Copying | None = None,
 ) -> list[list[Found]]:
-    """All hypotheses that ended, the best first, for each sentence; `prefixes` are (B, start and tag).
-
-    `copies` are the n-grams of each input, where the rules have a copy penalty.
-    """
-    search = _Search(prefixes, limits, rules, copies)
+    """Find all hypotheses that end, the best first, for each sentence; `prefixes` are (B, start and tag)."""
+    search = _Search(prefixes, limits, symbols, config, copying)
     logits = stepper.step(prefixes)
     while (selected := search.advance(logits)) is not None:
         rows, sentences, tokens = selected
@@ -58,23 +59,30 @@ class _Search:
     """All beams of a batch between two steps."""
 
     def __init__(
-        self, prefixes: Tensor, limits: Sequence[int], rules: BeamRules, copies: Sequence[CopyTable]
+        self,
+        prefixes: Tensor,
+        limits: Sequence[int],
+        symbols: Symbols,
+        config: SearchConfig,
+        copying: Copying | None,
     ) -> None:
-        self.found: list[list[list[Found]]] = [[[] for _ in range(rules.groups)] for _ in limits]
-        self._rules = rules
-        self._size = rules.beams // rules.groups
+        groups, self._strength = (config.groups, config.strength) if config.method == "diverse" else (1, 0.0)
+        self.found: list[list[list[Found]]] = [[[] for _ in range(groups)] for _ in limits]
+        self._symbols = symbols
+        self._length_penalty = config.length_penalty
+        self._size = config.beams // groups
         self._limits = limits
-        self._copies = copies
+        self._copying = copying
         self._sentences = list(range(len(limits)))
         """Those that are still searched, as places in `limits`."""
-        self._groups = [list(range(rules.groups)) for _ in limits]
+        self._groups = [list(range(groups)) for _ in limits]
         """What groups each of them still has, the same number."""
         self._predicted = prefixes.shape[1] - 1
         self._device = prefixes.device
         self._first = True
         # In the first step all groups go out from the one row of their sentence.
-        self._rows = torch.arange(len(limits), device=self._device)[:, None, None].expand(-1, rules.groups, 1)
-        self._scores = torch.zeros(len(limits), rules.groups, 1, device=self._device)
+        self._rows = torch.arange(len(limits), device=self._device)[:, None, None].expand(-1, groups, 1)
+        self._scores = torch.zeros(len(limits), groups, 1, device=self._device)
         self._tokens = torch.zeros(len(limits), 0, dtype=torch.long, device=self._device)
         """What every row has generated, (R, steps)."""
         self._histories: list[History] = [()] * len(limits)
@@ -84,12 +92,12 @@ class _Search:
         candidates = self._candidates(logits)
         self._predicted += 1
         self._first = False
-        groups: list[tuple[Tensor, Tensor, Tensor]] = []
+        choices: list[_Choice] = []
         for slot in range(candidates.shape[1]):
-            if groups and self._rules.strength:
-                self._penalise_repetition(candidates[:, slot], groups)
-            groups.append(self._choose(candidates[:, slot], slot))
-        scores, tokens, rows = (torch.stack(parts, dim=1) for parts in zip(*groups, strict=True))
+            if choices and self._strength:
+                self._penalize_repetition(candidates[:, slot], choices)
+            choices.append(self._choose(candidates[:, slot], slot))
+        scores, tokens, rows = (torch.stack(parts, dim=1) for parts in list(zip(*choices, strict=True))[:3])
         open_ = [place for place, sentence in enumerate(self._sentences) if not self._is_done(sentence)]
         if not open_:
             return None
@@ -126,36 +134,41 @@ class _Search:
 
     def _candidates(self, logits: Tensor) -> Tensor:
         """Scores of every continuation, (B, G, W, V)."""
-        rules, batch = self._rules, len(self._sentences)
-        if rules.forbidden:
-            logits[:, list(rules.forbidden)] = _NEVER
+        batch = len(self._sentences)
+        if self._symbols.forbidden:
+            logits[:, list(self._symbols.forbidden)] = _NEVER
         if self._first:
-            logits[:, rules.end] = _NEVER  # no text has the empty text for a translation
+            logits[:, self._symbols.end] = _NEVER  # no text has the empty text for a translation
         scores = logits.log_softmax(-1)
-        if rules.penalty:
-            tables = [self._copies[self._sentences[row * batch // len(scores)]] for row in range(len(scores))]
-            scores = rules.penalty.apply(scores, tables, self._histories)
+        if self._copying:
+            penalty, tables = self._copying
+            of_rows = [tables[self._sentences[row * batch // len(scores)]] for row in range(len(scores))]
+            scores = penalty.apply(scores, of_rows, self._histories)
         if self._first:
-            return scores.view(batch, 1, 1, -1).repeat(1, rules.groups, 1, 1)
+            return scores.view(batch, 1, 1, -1).repeat(1, len(self._groups[0]), 1, 1)
         return scores.view(*self._scores.shape, -1).add_(self._scores[..., None])
 
-    def _penalise_repetition(self, candidates: Tensor, earlier: Sequence[tuple[Tensor, Tensor, Tensor]]) -> None:
-        """Make what earlier groups go on with at this step less attractive, in place; (B, W, V)."""
-        tokens = torch.cat([tokens for _, tokens, _ in earlier], dim=1)
-        alive = torch.cat([scores > _NEVER for scores, _, _ in earlier], dim=1)
-        costs = -self._rules.strength * alive.to(candidates.dtype)
+    def _penalize_repetition(self, candidates: Tensor, earlier: Sequence[_Choice]) -> None:
+        """Make the candidates of earlier groups at this step less attractive, in place; (B, W, V).
+
+        As in the papers' toolkit, all candidates count, twice as many as a group has beams, not only those that it
+        goes on with.
+        """
+        tokens = torch.cat([choice.candidates for choice in earlier], dim=1)
+        possible = torch.cat([choice.possible for choice in earlier], dim=1)
+        costs = -self._strength * possible.to(candidates.dtype)
         shape = (-1, candidates.shape[1], -1)
         candidates.scatter_add_(2, tokens[:, None].expand(*shape), costs[:, None].expand(*shape))
 
-    def _choose(self, candidates: Tensor, slot: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores, tokens and rows of origin, (B, beams of the group) each, of what one group goes on with."""
+    def _choose(self, candidates: Tensor, slot: int) -> _Choice:
+        """Collect what ends in one group, and choose what it goes on with."""
         size = self._size
         batch, width, vocabulary = candidates.shape
         # Every beam can end once, so twice as many candidates leave enough that go on.
         values, flat = candidates.reshape(batch, -1).topk(min(2 * size, width * vocabulary))
         tokens = flat % vocabulary
         origins = self._rows[:, slot].gather(1, flat // vocabulary)
-        ends = tokens == self._rules.end
+        ends = tokens == self._symbols.end
         self._collect(slot, values[:, :size], tokens[:, :size], origins[:, :size], ends[:, :size])
         order = ends.int().argsort(dim=1, stable=True)[:, :size]
         done = [
@@ -163,7 +176,7 @@ class _Search:
             for sentence, groups in zip(self._sentences, self._groups, strict=True)
         ]
         scores = values.gather(1, order).masked_fill(torch.tensor(done, device=self._device)[:, None], _NEVER)
-        return scores, tokens.gather(1, order), origins.gather(1, order)
+        return _Choice(scores, tokens.gather(1, order), origins.gather(1, order), tokens, values > _NEVER)
 
     def _collect(self, slot: int, values: Tensor, tokens: Tensor, origins: Tensor, ends: Tensor) -> None:
         """Keep what ends here, or is cut off because its sentence has reached its limit."""
@@ -175,16 +188,16 @@ class _Search:
         scores, ids, rows = values.tolist(), tokens.tolist(), origins.tolist()
         for place, rank in hits:
             pieces = tuple(self._tokens[rows[place][rank]].tolist())
-            complete = ids[place][rank] == self._rules.end
+            complete = ids[place][rank] == self._symbols.end
             if not complete:
                 pieces += (ids[place][rank],)
-            score = scores[place][rank] / self._predicted**self._rules.length_penalty
+            score = scores[place][rank] / self._predicted**self._length_penalty
             self.found[self._sentences[place]][self._groups[place][slot]].append(Found(pieces, score, complete))
 
     def _is_done(self, sentence: int) -> bool:
         if self._predicted >= self._limits[sentence]:
             return True
-        return all(self._has_all(sentence, group) for group in range(self._rules.groups))
+        return all(self._has_all(sentence, group) for group in range(len(self.found[sentence])))
 
     def _has_all(self, sentence: int, group: int) -> bool:
         return len(self.found[sentence][group]) >= self._size
@@ -193,9 +206,9 @@ class _Search:
         """The chosen continuations become the rows of the next step."""
         self._scores = scores
         self._tokens = torch.cat([self._tokens[rows], tokens[:, None]], dim=1)
-        if penalty := self._rules.penalty:
+        if self._copying:
             self._histories = [
-                penalty.extend(self._histories[row], token)
+                self._copying.penalty.extend(self._histories[row], token)
                 for row, token in zip(rows.tolist(), tokens.tolist(), strict=True)
             ]
         self._rows = torch.arange(len(tokens), device=self._device).view(scores.shape)

@@ -1,45 +1,76 @@
-"""Generated lists that are kept: the same text is searched once per model and options, and a killed run goes on."""
+"""N-best lists that are cached: the same text is searched once per model and options, and a killed run goes on."""
 
-import hashlib
 import json
-import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
-from prism_mt._core.environment import cache_folder
-from prism_mt._core.errors import PrismError
-from prism_mt._core.textstore import OpenStore, TextStore
+from prism_mt._core.cache import Keys, Store
 from prism_mt.generate.generator import Generator, Hypothesis, Route
+
+_CHUNK = 256
+_TOGETHER = 16
+"""Lists that are written in one transaction: what a killed run loses at most of a search that takes long."""
 
 
 class StoredLists:
     """Hypotheses for texts of one route, from the user's cache where they are known."""
 
-    def __init__(self, generator: Generator, route: Route) -> None:
+    def __init__(self, generator: Generator, route: Route, store: Store | None = None) -> None:
         self._generator = generator
         self._route = route
-        options = generator.options
-        key = json.dumps([options.signature(), options.n, list(route)])
-        name = f"{generator.model.digest[:24]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.sqlite"
-        self.path = cache_folder() / "paraphrases" / name
+        self._store = store or Store("nbest")
+        options, engine = generator.options, generator.engine_options
+        self._keys = Keys(
+            generator.model.digest,
+            options.signature(),
+            str(options.n),
+            f"{engine.engine} {engine.quantization}",
+            repr(tuple(route)),
+        )
+
+    def stream(self, texts: Iterable[str], where: Callable[[int], str]) -> Iterator[list[Hypothesis]]:
+        """Give the hypotheses of every text in order; `where` names the text at a place in messages."""
+        rest = enumerate(texts)
+        while chunk := list(islice(rest, _CHUNK)):
+            names: dict[str, str] = {}
+            for place, text in chunk:
+                names.setdefault(text, where(place))
+            known = self.lists(names)
+            yield from (known[text] for _, text in chunk)
 
     def lists(self, texts: Mapping[str, str]) -> dict[str, list[Hypothesis]]:
-        """The hypotheses of every text; those that are not known yet are generated and kept, one by one.
+        """Return the hypotheses of every text; those that are not known yet are generated and kept.
 
         `texts` says for each what a message should call it.
         """
-        try:
-            with TextStore(self.path, "lists").open() as store:
-                return self._complete(texts, store)
-        except (sqlite3.Error, OSError) as error:
-            raise PrismError(
-                f"cannot use the stored paraphrases in {self.path} ({error}): delete that file"
-            ) from error
-
-    def _complete(self, texts: Mapping[str, str], store: OpenStore) -> dict[str, list[Hypothesis]]:
-        known = {text: [Hypothesis(*one) for one in json.loads(kept)] for text, kept in store.get(list(texts))}
+        keys = {text: self._keys.key(text.encode("utf-8", "surrogatepass")) for text in texts}
+        stored = self._store.get(list(keys.values()))
+        known: dict[str, list[Hypothesis]] = {}
+        for text, key in keys.items():
+            found = _unpack(stored[key]) if key in stored else None
+            if found is not None:
+                known[text] = found
         missing = [text for text in texts if text not in known]
-        made = self._generator.search(missing, self._route, lambda place: texts[missing[place]])
-        for text, found in zip(missing, made, strict=True):
-            known[text] = found
-            store.put([(text, json.dumps([list(one) for one in found], ensure_ascii=False))])
+        made = zip(
+            missing,
+            self._generator.search(missing, self._route, lambda place: texts[missing[place]]),
+            strict=True,
+        )
+        while some := dict(islice(made, _TOGETHER)):
+            self._store.put((keys[text], _pack(found)) for text, found in some.items())
+            known |= some
         return known
+
+
+def _pack(found: list[Hypothesis]) -> bytes:
+    return json.dumps([[one.text, one.score] for one in found], ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def _unpack(value: bytes) -> list[Hypothesis] | None:
+    """Read a list back; None where the value is none, so that it is made again."""
+    try:
+        return [Hypothesis(str(text), float(score)) for text, score in json.loads(value)]
+    except (ValueError, TypeError, RecursionError):
+        return None

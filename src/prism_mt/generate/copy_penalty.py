@@ -7,11 +7,12 @@ a·n^b, for every n from 1 to 4 that fits. Case is ignored. Where a script has n
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from prism_mt.generate.options import PenaltyForm
+from prism_mt.generate.options import SearchConfig
 from prism_mt.text.subwords import Vocabulary
 
 ORDER = 4
@@ -28,17 +29,10 @@ _UNSEGMENTED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"
 class CopyPenalty:
     """The penalty for one vocabulary, incremental: it looks only at the last words of every hypothesis."""
 
-    def __init__(
-        self,
-        source: Vocabulary,
-        target: Vocabulary,
-        scale: float = 0.006,
-        power: float = 4.0,
-        form: PenaltyForm = "subtract",
-    ) -> None:
+    def __init__(self, source: Vocabulary, target: Vocabulary, config: SearchConfig) -> None:
         self._source = source
-        self._costs = [scale * n**power for n in range(1, ORDER + 1)]
-        self._form = form
+        self._costs = [config.penalty_scale * n**config.penalty_power for n in range(1, ORDER + 1)]
+        self._form = config.penalty_form
         self._pieces = [target.piece(index).casefold() for index in range(len(target))]
         self._starts: dict[str, list[int]] = {}
         for index, piece in enumerate(self._pieces):
@@ -69,7 +63,7 @@ class CopyPenalty:
         return (*history[:-1], history[-1] + piece)
 
     def apply(self, scores: Tensor, tables: Sequence[CopyTable], histories: Sequence[History]) -> Tensor:
-        """Penalised log-probabilities of (rows, V), each row with its input's table and its last words."""
+        """Penalized log-probabilities of (rows, V), each row with its input's table and its last words."""
         entries: list[tuple[int, int, float]] = []
         for row, (table, history) in enumerate(zip(tables, histories, strict=True)):
             for n in range(1, min(ORDER, len(history) + 1) + 1):
@@ -85,6 +79,13 @@ class CopyPenalty:
         penalties = torch.zeros_like(scores).index_put(place, -values, accumulate=True)
         averaged = torch.logaddexp(scores, penalties) - math.log(2)
         return averaged.masked_fill(scores == float("-inf"), float("-inf"))
+
+
+class Copying(NamedTuple):
+    """The penalty with the n-grams of every input of a batch."""
+
+    penalty: CopyPenalty
+    tables: Sequence[CopyTable]
 
 
 def begins_word(piece: str) -> bool:

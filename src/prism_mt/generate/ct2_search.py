@@ -6,10 +6,10 @@ sample would depend on all sentences before it.
 
 from collections.abc import Sequence
 
-from prism_mt.engines.base import OutOfMemory
-from prism_mt.engines.ct2 import CT2Engine
+from prism_mt.engines.budgets import SEARCH
+from prism_mt.engines.ct2 import CT2Engine, memory_errors
 from prism_mt.generate.base import Found, PendingSearch, Request, textless_ids
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory
 
 _NO_LENGTH_PENALTY = 1e-12
@@ -17,17 +17,17 @@ _NO_LENGTH_PENALTY = 1e-12
 
 
 class CT2Searcher:
-    """n-best lists with the same hypotheses and scores as our own beam search."""
+    """All hypotheses of the beam, with the same scores as those of our own beam search."""
 
     one_limit = True
 
-    def __init__(self, model: ModelDirectory, engine: CT2Engine, options: SearchOptions) -> None:
+    def __init__(self, model: ModelDirectory, engine: CT2Engine, config: SearchConfig) -> None:
         self._translator = engine.translator
-        self._options = options
+        self._config = config
         self._end = str(model.spec.conventions.eos)
         self._suppressed = [[str(index)] for index in textless_ids(model)]
         self.parallel = engine.parallel
-        self.budget = 8192 if engine.device == "cpu" else 131072
+        self.budget = SEARCH["ct2"].on(engine.device)
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
         """Queue a batch, whose requests have one limit, for the next free thread or GPU."""
@@ -35,9 +35,9 @@ class CT2Searcher:
         futures = self._translator.translate_batch(
             [[str(token) for token in request.source] for request in batch],
             [[str(token) for token in request.prefix] for request in batch],
-            beam_size=self._options.beams,
-            num_hypotheses=self._options.n,
-            length_penalty=self._options.length_penalty or _NO_LENGTH_PENALTY,
+            beam_size=self._config.beams,
+            num_hypotheses=self._config.beams,
+            length_penalty=self._config.length_penalty or _NO_LENGTH_PENALTY,
             suppress_sequences=self._suppressed,
             # With the end token a hypothesis has the length that we divide by.
             return_end_token=True,
@@ -49,12 +49,8 @@ class CT2Searcher:
         )
 
         def wait() -> list[list[Found]]:
-            try:
+            with memory_errors():
                 return [self._found(future.result(), prefix) for future in futures]
-            except (RuntimeError, MemoryError) as error:
-                if isinstance(error, MemoryError) or "memory" in str(error).lower():
-                    raise OutOfMemory(str(error)) from error
-                raise
 
         return wait
 

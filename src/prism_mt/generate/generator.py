@@ -1,22 +1,30 @@
-"""Texts in, translations or paraphrases out, in order and in bounded memory."""
+"""Texts in, n-best lists of translations or paraphrases out, in order and in bounded memory."""
 
 import logging
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.base import OutOfMemory
-from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.generate.base import Found, PendingSearch, Request, Searcher
-from prism_mt.generate.options import SearchOptions
+from prism_mt.engines.budgets import search_window
+from prism_mt.engines.config import EngineConfig, resolve_engine
+from prism_mt.engines.local import check_local, open_local
+from prism_mt.engines.scheduler import Scheduler
+from prism_mt.generate.base import Found, Request, Searcher, SearchWork
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.languages import resolve
 
+if TYPE_CHECKING:
+    from prism_mt.engines.ct2 import CT2Engine
+    from prism_mt.engines.torch import TorchEngine
+
 _LOG = logging.getLogger("prism_mt")
+_WIDEST = 4
+"""Times the first beam: how far a search for more distinct texts is widened."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -34,37 +42,53 @@ class Route(NamedTuple):
     target: str
 
 
+class _Candidate(NamedTuple):
+    """A hypothesis, and whether it came to its end."""
+
+    text: str
+    score: float
+    complete: bool
+
+
+def name_by_number(place: int) -> str:
+    """Name a text in messages by its number."""
+    return f"text {place + 1}"
+
+
 class Generator:
     """A model with a search. It is loaded when the first text needs it."""
 
-    def __init__(self, model: ModelDirectory, engine: EngineOptions, options: SearchOptions) -> None:
-        if engine.engine == "ct2" and options.method != "beam":
-            raise PrismError(f"the ct2 engine has no {_SEARCHES[options.method]}: use --engine torch")
-        if options.method != "sample" and 2 * options.beams > model.spec.architecture.target_vocabulary:
-            raise PrismError(f"a beam of {options.beams} is too large for the vocabulary of the model")
+    def __init__(self, model: ModelDirectory, engine: EngineConfig, options: SearchConfig) -> None:
+        if engine.ray:
+            raise PrismError("a Ray cluster can score, but not generate: leave out `ray=`")
         self.model = model
         self.options = options
-        self.engine_options = engine
+        self.engine_config = resolve_engine(engine, "beam" if options.method == "beam" else "search")
+        check_local(self.engine_config)
+        if options.method != "sample" and options.beams > self._widest_beam:
+            raise PrismError(f"a beam of {options.beams} is too large for the vocabulary of the model")
+        self._schedulers: dict[int, Scheduler[Request, list[Found]]] = {}
         self._cut_off = 0
+        self._short = 0
 
     @cached_property
-    def searcher(self) -> Searcher:
-        """The loaded model."""
-        engine = open_engine(self.model, self.engine_options)
-        if self.engine_options.engine == "ct2":
-            from prism_mt.engines.ct2 import CT2Engine
+    def _engine(self) -> Union["CT2Engine", "TorchEngine"]:
+        return open_local(self.model, self.engine_config)
+
+    def searcher(self, options: SearchConfig) -> Searcher:
+        """Return the loaded model with a search."""
+        from prism_mt.engines.ct2 import CT2Engine
+
+        if isinstance(self._engine, CT2Engine):
             from prism_mt.generate.ct2_search import CT2Searcher
 
-            assert isinstance(engine, CT2Engine)
-            return CT2Searcher(self.model, engine, self.options)
-        from prism_mt.engines.torch import TorchEngine
+            return CT2Searcher(self.model, self._engine, options)
         from prism_mt.generate.torch_search import TorchSearcher
 
-        assert isinstance(engine, TorchEngine)
-        return TorchSearcher(self.model, engine, self.options)
+        return TorchSearcher(self.model, self._engine, options)
 
     def route(self, target: str, source: str | None = None) -> Route:
-        """The languages by the model's own names; an error when it cannot go from one to the other."""
+        """Return the languages by the model's own names, or fail where it cannot go from one to the other."""
         spec = self.model.spec
         route = Route(resolve(source, spec.languages) if source else None, resolve(target, spec.languages))
         if spec.target_languages and route.target not in spec.target_languages:
@@ -72,15 +96,15 @@ class Generator:
         if spec.source_languages and route.source is not None and route.source not in spec.source_languages:
             raise PrismError(f"the model {spec.name} reads {', '.join(spec.source_languages)} only, not {source}")
         if spec.conventions.needs_source_language and route.source is None:
-            raise PrismError(f"the model {spec.name} needs the language of the source: give --from")
+            raise PrismError(f"the model {spec.name} needs the language of the source: give `src_lang=`")
         return route
 
     def generate(
-        self, texts: Iterable[str], route: Route, where: Callable[[int], str] = lambda place: f"text {place + 1}"
+        self, texts: Iterable[str], route: Route, where: Callable[[int], str] = name_by_number
     ) -> Iterator[list[Hypothesis]]:
-        """For every text its hypotheses, the best first (samples: as drawn); blanks for a blank text.
+        """Give the hypotheses of every text, the best first (samples: as drawn); blanks for a blank text.
 
-        `where` gives what a message calls the text at a place, counted from 0.
+        `where` says what a message calls the text at a place, counted from 0.
         """
         yield from self.search(texts, route, where)
         self.tell_cuts()
@@ -88,35 +112,38 @@ class Generator:
     def search(
         self, texts: Iterable[str], route: Route, where: Callable[[int], str]
     ) -> Iterator[list[Hypothesis]]:
-        """As `generate`, but one part of the texts of a run: `tell_cuts` is for its end."""
+        """Generate for one part of the texts of a run: `tell_cuts` is for its end."""
         rest = enumerate(texts)
-        while chunk := list(islice(rest, self._window)):
+        while chunk := list(islice(rest, search_window(self.options.width))):
             requests = [self._request(text, route, place, where) for place, text in chunk]
             found = self._search([request for request in dict.fromkeys(requests) if request])
             for request in requests:
-                yield self._hypotheses(found[request]) if request else [Hypothesis("", 0.0)] * self.options.n
+                if request is None:
+                    yield [Hypothesis("", 0.0)] * self.options.n
+                    continue
+                self._cut_off += sum(not one.complete for one in found[request])
+                self._short += len(found[request]) < self.options.n
+                yield [Hypothesis(one.text, one.score) for one in found[request]]
 
     def tell_cuts(self) -> None:
-        """Say how many hypotheses did not come to their ends since this was last told."""
+        """Warn of hypotheses that were cut off and of lists that are short since this was last told."""
         if self._cut_off:
             word = "hypothesis was" if self._cut_off == 1 else "hypotheses were"
             length = f"{self.options.max_length} tokens" if self.options.max_length else "twice that of the input"
             _LOG.warning("%s %s cut off at the largest length, %s", f"{self._cut_off:,}", word, length)
-        self._cut_off = 0
+        if self._short:
+            word = "input has" if self._short == 1 else "inputs have"
+            _LOG.warning("%s %s fewer than %d different hypotheses", f"{self._short:,}", word, self.options.n)
+        self._cut_off = self._short = 0
 
     def check(self, texts: Iterable[str], route: Route, where: Callable[[int], str]) -> None:
-        """An error if a text is too long, before the work on those before it."""
+        """Fail if a text is too long, before the work on those before it."""
         for place, text in enumerate(texts):
             self._request(text, route, place, where)
 
-    @property
-    def _window(self) -> int:
-        """So many texts that they fill some sixteen batches."""
-        return max(16, 16 * 8192 // (32 * self.options.width))
-
     def _request(self, text: str, route: Route, place: int, where: Callable[[int], str]) -> Request | None:
         pieces = self.model.source.encode(text) if text.strip() else []
-        if not pieces:  # blank, or nothing but characters that normalisation takes away
+        if not pieces:  # blank, or nothing but characters that normalization takes away
             return None
         spec = self.model.spec
         source_tag = spec.languages[route.source] if route.source else None
@@ -132,55 +159,48 @@ class Generator:
         limit = self.options.max_length or -(-(2 * len(source) + 20) // 32) * 32
         return Request(source, prefix, min(limit, longest))
 
-    def _search(self, requests: Sequence[Request]) -> dict[Request, list[Found]]:
-        """Keep the device busy with a few batches until all are done."""
+    def _search(self, requests: Sequence[Request]) -> dict[Request, list[_Candidate]]:
+        """Search for each request; different pieces can make the same text, of which the best is kept.
+
+        Where that leaves fewer texts than asked for, and the beam is not the user's, the search is widened.
+        """
+        if self.options.method == "sample":
+            drawn = self._run(requests, self.options)
+            return {request: [self._decoded(one) for one in found] for request, found in drawn.items()}
+        texts: dict[Request, list[_Candidate]] = {request: [] for request in requests}
+        short, options = list(requests), self.options
+        while short:
+            for request, found in self._run(short, options).items():
+                texts[request] = _distinct([*texts[request], *map(self._decoded, found)])
+            short = [request for request in short if len(texts[request]) < self.options.n]
+            beam = 2 * options.beams
+            if self.options.beam is not None or beam > min(_WIDEST * self.options.beams, self._widest_beam):
+                break
+            options = replace(options, beam=beam)
+        return {request: found[: self.options.n] for request, found in texts.items()}
+
+    def _run(self, requests: Sequence[Request], options: SearchConfig) -> dict[Request, list[Found]]:
         if not requests:
             return {}
-        found: dict[Request, list[Found]] = {}
-        waiting = deque(
-            make_batches(requests, self.searcher.budget // self.options.width, self.searcher.one_limit)
-        )
-        under_way: deque[tuple[list[Request], PendingSearch]] = deque()
-        while waiting or under_way:
-            while waiting and len(under_way) < self.searcher.parallel:
-                batch = waiting.popleft()
-                under_way.append((batch, self.searcher.submit(batch)))
-            batch, result = under_way.popleft()
-            try:
-                found.update(zip(batch, result(), strict=True))
-            except OutOfMemory as error:
-                if len(batch) == 1:
-                    raise PrismError(
-                        f"the device has not enough memory to search a sentence of {len(batch[0].source)} tokens "
-                        f"with {self.options.width} hypotheses: use fewer, or another device"
-                    ) from error
-                waiting.extendleft([batch[len(batch) // 2 :], batch[: len(batch) // 2]])
-        return found
+        if options.width not in self._schedulers:
+            work = SearchWork(self.searcher(options), options.width, self.engine_config.batch_tokens)
+            self._schedulers[options.width] = Scheduler(work)
+        return dict(zip(requests, self._schedulers[options.width].run(requests), strict=True))
 
-    def _hypotheses(self, found: Sequence[Found]) -> list[Hypothesis]:
-        self._cut_off += sum(not one.complete for one in found)
+    @property
+    def _widest_beam(self) -> int:
+        """Beam search looks at twice as many tokens as it keeps."""
+        return self.model.spec.architecture.target_vocabulary // 2
+
+    def _decoded(self, found: Found) -> _Candidate:
         # Pieces that stand for single bytes could make line feeds and tabs, which would break the output's lines.
-        return [
-            Hypothesis(CONTROL.sub(" ", self.model.target.decode(one.pieces)).strip(), one.score) for one in found
-        ]
+        text = CONTROL.sub(" ", self.model.target.decode(found.pieces)).strip()
+        return _Candidate(text, found.score, found.complete)
 
 
-_SEARCHES = {
-    "diverse": "diverse beam search",
-    "sample": "sampling that does not depend on the batch",
-    "penalty": "copy penalty",
-}
-
-
-def make_batches(requests: Sequence[Request], tokens: int, one_limit: bool) -> list[list[Request]]:
-    """Requests of similar length together, the longest first, with at most so many padded source tokens."""
-    batches: list[list[Request]] = []
-    for request in sorted(requests, key=lambda request: (-request.limit, -len(request.source), request)):
-        batch = batches[-1] if batches else []
-        same = bool(batch) and (batch[0].limit == request.limit or not one_limit)
-        longest = max((len(other.source) for other in batch), default=0)
-        if same and max(longest, len(request.source)) * (len(batch) + 1) <= tokens:
-            batch.append(request)
-        else:
-            batches.append([request])
-    return batches
+def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Sort candidates, the best first, and keep the best of each text."""
+    best: dict[str, _Candidate] = {}
+    for one in sorted(candidates, key=lambda one: -one.score):
+        best.setdefault(one.text, one)
+    return list(best.values())

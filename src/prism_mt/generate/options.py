@@ -1,85 +1,113 @@
-"""How a model is searched, as data."""
+"""Options of every search: the only place where they are declared."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, default_of, option, option_of
 
 Method = Literal["beam", "diverse", "sample", "penalty"]
 PenaltyForm = Literal["subtract", "average"]
 
+_METHOD_OF: dict[str, Method] = {
+    "groups": "diverse",
+    "strength": "diverse",
+    "temperature": "sample",
+    "top_k": "sample",
+    "top_p": "sample",
+    "seed": "sample",
+    "penalty_scale": "penalty",
+    "penalty_power": "penalty",
+    "penalty_form": "penalty",
+}
+"""Options that belong to one method."""
 
-@dataclass(frozen=True)
-class SearchOptions:
-    """What to look for and how. Only the fields of the chosen method have an effect."""
 
-    method: Method = "beam"
-    n: int = 1
-    """Hypotheses per sentence."""
-    beam: int | None = None
-    """Hypotheses kept at each step; None means 100 for `diverse`, else 5, or `n` where that is larger."""
-    groups: int = 10
-    """`diverse`: groups that the beam is divided into."""
-    strength: float = 1.0
-    """`diverse`: what a token costs for every beam of an earlier group that takes it at the same step."""
-    temperature: float = 1.0
-    """`sample`: divides the logits."""
-    top_k: int = 0
-    """`sample`: draw from the k most probable tokens only; 0 means from all."""
-    top_p: float = 1.0
-    """`sample`: draw from the fewest tokens that together have this probability."""
-    seed: int = 0
-    penalty_scale: float = 0.006
-    """`penalty`: a in a·n^b, the cost of starting the last word of an n-gram of the input."""
-    penalty_power: float = 4.0
-    """`penalty`: b in a·n^b."""
-    penalty_form: PenaltyForm = "subtract"
-    """`subtract` takes the penalty off log p; `average` is ln((p + e^-penalty) / 2), as the released tool has it."""
-    length_penalty: float = 1.0
-    """Scores are sums of log-probabilities over length to this power."""
-    max_length: int | None = None
-    """Longest output in tokens, tag and end included; None allows about twice the length of the input."""
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig(Config):
+    """How hypotheses are searched for, or drawn."""
+
+    TITLE: ClassVar[str] = "search options"
+
+    method: Method = option(
+        "beam: the most probable texts; diverse: beams in groups that differ from each other; penalty: beam search "
+        "that avoids the input's n-grams; sample: drawn at random",
+        "beam",
+    )
+    n: int = option(
+        "hypotheses per input, all different (samples: as drawn)", 1, flags=("-n",), metavar="N", low=1, high=100_000
+    )
+    beam: int | None = option(
+        "hypotheses kept at each step (default: 100 for diverse, else 5, or N if larger, and twice or four times as "
+        "many where they give fewer than N different texts)",
+        None,
+        metavar="B",
+        low=1,
+        high=100_000,
+    )
+    groups: int = option("diverse: groups that the beam is divided into", 10, metavar="G", low=1)
+    strength: float = option(
+        "diverse: cost of a token for each time that earlier groups have it among their candidates of the same step",
+        1.0,
+        metavar="S",
+        low=0,
+        high=1000,
+    )
+    temperature: float = option("sample: divides the logits", 1.0, metavar="T", low=1e-3, high=1e3)
+    top_k: int = option("sample: draw from the K most probable tokens only; 0 means all", 0, metavar="K", low=0)
+    top_p: float = option(
+        "sample: draw from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
+    )
+    seed: int = option("sample: another seed gives other samples", 0, metavar="N")
+    penalty_scale: float = option(
+        "penalty: a in the cost a·n^b of starting the last word of an n-gram of the input",
+        0.006,
+        metavar="A",
+        low=0,
+        high=1000,
+    )
+    penalty_power: float = option("penalty: b in the cost a·n^b", 4.0, metavar="B", low=-10, high=10)
+    penalty_form: PenaltyForm = option(
+        "penalty: subtract the cost from log p, or average p with e^-cost as the released tool does", "subtract"
+    )
+    length_penalty: float = option(
+        "sums of log-probabilities are divided by length to this power", 1.0, metavar="P", low=-10, high=10
+    )
+    max_length: int | None = option(
+        "longest output in tokens, tag and end included (default: about twice the length of the input)",
+        None,
+        metavar="N",
+        low=3,
+        high=1_000_000,
+    )
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("number of hypotheses", self.n),
-            ("beam", self.beams),
-            ("number of groups", self.groups),
-        ):
-            if value < 1:
-                raise PrismError(f"the {name} must be at least 1, not {value}")
+        super().__post_init__()
+        for field in fields(self):
+            method = _METHOD_OF.get(field.name, self.method)
+            if method != self.method and getattr(self, field.name) != default_of(field):
+                raise PrismError(
+                    f"`{field.name}=` is an option of the method {method}, but the method is {self.method}"
+                )
         if self.method != "sample" and self.n > self.beams:
-            raise PrismError(f"a beam of {self.beams} cannot give {self.n} hypotheses: give a larger --beam")
+            raise PrismError(f"a beam of {self.beams} cannot give {self.n} hypotheses: give a larger `beam=`")
         if self.method == "diverse" and self.beams % self.groups:
             raise PrismError(f"{self.groups} groups do not divide a beam of {self.beams}")
-        if self.top_k < 0 or not 0 < self.top_p <= 1:
-            raise PrismError("sampling needs a top-k of 0 (all) or more and a top-p above 0 and at most 1")
-        for what, number, low, high in (
-            ("temperature", self.temperature, 1e-3, 1e3),
-            ("diversity strength", self.strength, 0.0, 1e3),
-            ("scale of the copy penalty", self.penalty_scale, 0.0, 1e3),
-            ("power of the copy penalty", self.penalty_power, -10.0, 10.0),
-            ("length penalty", self.length_penalty, -10.0, 10.0),
-        ):
-            if not low <= number <= high:
-                raise PrismError(f"the {what} must be between {low:g} and {high:g}, not {number:g}")
-        if self.max_length is not None and self.max_length < 3:
-            raise PrismError(f"the largest length must be at least 3 tokens, not {self.max_length}")
 
     @property
     def beams(self) -> int:
-        """The beam that is used when none is given, too."""
+        """Hypotheses kept at each step."""
         if self.beam is not None:
             return self.beam
         return 100 if self.method == "diverse" else max(5, self.n)
 
     @property
     def width(self) -> int:
-        """Rows that one sentence takes in a batch."""
+        """Rows that one segment takes in a batch."""
         return self.n if self.method == "sample" else self.beams
 
     def signature(self) -> str:
-        """All that changes the result, in a few characters: `diverse-b30-g10-s1-lp1`."""
+        """Return all that changes the result in a few characters: `diverse-b30-g10-s1-lp1`."""
         parts: list[str] = [self.method]
         if self.method == "sample":
             parts += [f"t{self.temperature:g}", f"k{self.top_k}", f"p{self.top_p:g}", f"gumbel{self.seed}"]
@@ -93,3 +121,10 @@ class SearchOptions:
         if self.max_length is not None:
             parts.append(f"max{self.max_length}")
         return "-".join(parts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParaphraseConfig(SearchConfig):
+    """The same for paraphrases; plain beam search would often copy its input."""
+
+    method: Method = option_of(SearchConfig, "method", "penalty")

@@ -9,40 +9,26 @@ Shapes in comments: R rows (samples under way), V vocabulary.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from prism_mt.generate.base import Found, Request
+from prism_mt.generate.base import Found, Request, Symbols
 from prism_mt.generate.incremental import Stepper
-
-
-@dataclass(frozen=True)
-class SamplingRules:
-    """The options of sampling as it needs them."""
-
-    end: int
-    forbidden: Sequence[int]
-    samples: int
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
-    length_penalty: float = 1.0
+from prism_mt.generate.options import SearchConfig
 
 
 def sample(
-    stepper: Stepper, prefixes: Tensor, requests: Sequence[Request], rules: SamplingRules
+    stepper: Stepper, prefixes: Tensor, requests: Sequence[Request], symbols: Symbols, config: SearchConfig
 ) -> list[list[Found]]:
-    """Samples of each sentence in the order in which they are drawn.
+    """Draw the samples of each sentence.
 
     Their scores are those of the model itself, whatever temperature and cuts they were drawn with.
     """
-    count, device = rules.samples, prefixes.device
-    streams = [stream(request, number, rules.seed) for request in requests for number in range(count)]
+    count, device = config.n, prefixes.device
+    streams = [stream(request, number, config.seed) for request in requests for number in range(count)]
     limits = [request.limit for request in requests for _ in range(count)]
     found: list[Found | None] = [None] * len(limits)
     tokens: list[list[int]] = [[] for _ in limits]
@@ -51,22 +37,22 @@ def sample(
     logits = stepper.step(prefixes)
     predicted, first = prefixes.shape[1] - 1, True
     while True:
-        logits[:, [*rules.forbidden, *([rules.end] if first else [])]] = float("-inf")
+        logits[:, [*symbols.forbidden, *([symbols.end] if first else [])]] = float("-inf")
         if first:  # one row per sentence becomes one per sample, each with a copy of the source's keys
             rows = torch.arange(len(requests), device=device).repeat_interleave(count)
             stepper.select(rows, rows)
             logits, first = logits[rows], False
         noise = np.stack([gumbel(streams[index], logits.shape[1]) for index in under_way])
-        chosen, scores = _draw(logits, torch.from_numpy(noise).to(device), rules)
+        chosen, scores = _draw(logits, torch.from_numpy(noise).to(device), config)
         predicted += 1
         going_on = []
         for row, (index, token, score) in enumerate(zip(under_way, chosen.tolist(), scores.tolist(), strict=True)):
             totals[index] += score
-            if token != rules.end:
+            if token != symbols.end:
                 tokens[index].append(token)
-            if token == rules.end or predicted >= limits[index]:
-                total = totals[index] / predicted**rules.length_penalty
-                found[index] = Found(tuple(tokens[index]), total, token == rules.end)
+            if token == symbols.end or predicted >= limits[index]:
+                total = totals[index] / predicted**config.length_penalty
+                found[index] = Found(tuple(tokens[index]), total, token == symbols.end)
             else:
                 going_on.append(row)
         if not going_on:
@@ -93,16 +79,16 @@ def gumbel(numbers: np.random.Generator, size: int) -> NDArray[np.float32]:
     return -np.log(np.maximum(drawn, np.finfo(np.float32).tiny))
 
 
-def _draw(logits: Tensor, noise: Tensor, rules: SamplingRules) -> tuple[Tensor, Tensor]:
+def _draw(logits: Tensor, noise: Tensor, config: SearchConfig) -> tuple[Tensor, Tensor]:
     """Tokens (R,), and their log-probabilities without temperature and cuts."""
-    values = logits / rules.temperature
-    if rules.top_k and rules.top_k < logits.shape[1]:
-        best, ids = values.topk(rules.top_k)
+    values = logits / config.temperature
+    if config.top_k and config.top_k < logits.shape[1]:
+        best, ids = values.topk(config.top_k)
         values = torch.full_like(values, float("-inf")).scatter(1, ids, best)
-    if rules.top_p < 1:
+    if config.top_p < 1:
         ordered, ids = values.sort(dim=1, descending=True)
         probabilities = ordered.to(_precision(logits.device)).softmax(1)
-        outside = probabilities.cumsum(1) - probabilities >= rules.top_p
+        outside = probabilities.cumsum(1) - probabilities >= config.top_p
         values = values.scatter(1, ids, ordered.masked_fill(outside, float("-inf")))
     chosen = (values + noise).argmax(1, keepdim=True)
     scores = logits.log_softmax(1).gather(1, chosen)

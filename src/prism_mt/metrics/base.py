@@ -1,44 +1,22 @@
-"""What a metric is: segments in, segment scores out, and a rule that makes a system score of them."""
+"""What a metric is: frozen options and declared traits, and the scorer that it opens for one pair of languages."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from prism_mt import __version__
+from prism_mt._core.options import Config, default_of, option
+from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.text.parallel import Languages, Origin, Segment
+
+if TYPE_CHECKING:
+    from prism_mt.metrics.runtime import Runtime
 
 Side = Literal["ref", "src"]
-
-
-@dataclass(frozen=True)
-class Languages:
-    """The languages of a test set, as the user names them; empty where they are not known."""
-
-    target: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The names of the files that segments come from, for messages."""
-
-    hypothesis: str = "hypothesis"
-    references: tuple[str, ...] = ()
-    source: str = "source"
-
-
-@dataclass(frozen=True)
-class Segment:
-    """One output of one system with what it is compared to."""
-
-    hypothesis: str
-    references: tuple[str, ...] = ()
-    source: str | None = None
-    number: int = 0
-    """Line number, from 1; 0 where there is none."""
-    origin: Origin = field(default_factory=Origin)
+__all__ = ["Languages", "Metric", "Origin", "Scorer", "Segment", "SegmentScore", "Side", "TokenTrace"]
+REF: frozenset[Side] = frozenset({"ref"})
+SRC: frozenset[Side] = frozenset({"src"})
 
 
 @dataclass(frozen=True)
@@ -53,48 +31,94 @@ class TokenTrace:
 
 @dataclass(frozen=True)
 class SegmentScore:
-    """A segment's score, and the counts from which scores of many segments are made."""
+    """A segment's score, and the counts from which a system score is made."""
 
     score: float
-    statistics: Sequence[float]
-    """Added up over segments and given to the metric's `aggregate`."""
+    statistics: Sequence[float] = ()
+    """Summed over segments and given to the metric's `aggregate`; empty where a system score is the mean."""
     tokens: tuple[TokenTrace, ...] = ()
 
 
-class Metric(Protocol):
-    """A metric with all its options fixed."""
+class Scorer(ABC):
+    """A metric opened for a pair of languages: its models are loaded, and it keeps no state between calls."""
 
-    name: str
-    needs: frozenset[Side]
+    @abstractmethod
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
+        """Score segments in order, reading ahead only within a bounded window.
 
-    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
-        """Scores in the order of the segments, read ahead only within a bounded window."""
-        ...
+        `tokens` asks for the pieces behind every score, where the metric has them.
+        """
+
+    @abstractmethod
+    def signature(self, references: int = 1) -> str:
+        """Return everything that a number depends on, as `key:value` joined by `|`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Config, ABC):
+    """A metric: its fields are its options, its class attributes say what it needs and what its numbers mean.
+
+    `name` comes from `@register`. A subclass declares options with `option(...)` and implements `open`.
+    """
+
+    name: ClassVar[str] = ""
+    needs: ClassVar[frozenset[Side]] = REF
+    lower_is_better: ClassVar[bool] = False
+    needs_language: ClassVar[bool] = False
+    """Whether the language of the outputs must be known."""
+    has_tokens: ClassVar[bool] = False
+    """Whether it explains a score piece by piece."""
+    runs_on_ray: ClassVar[bool] = False
+
+    @abstractmethod
+    def open(self, runtime: "Runtime", languages: Languages) -> Scorer:
+        """Load what the metric needs."""
 
     def aggregate(self, totals: Sequence[float]) -> float:
-        """The system score from the sums of all segments' statistics."""
-        ...
+        """Make a system score of the sums of all segments' statistics."""
+        raise TypeError(f"a system score of {self.name} is the mean of its segments")  # no statistics, no call
 
-    def signature(self) -> str:
-        """Everything that a number depends on, as `key:value` joined by `|`."""
-        ...
+    @property
+    def label(self) -> str:
+        """Name the metric in tables; options that were changed stand in brackets."""
+        changed = [
+            f"{one.name}={getattr(self, one.name)}"
+            for one in fields(self)
+            if getattr(self, one.name) != default_of(one)
+        ]
+        return f"{self.name}[{','.join(changed)}]" if changed else self.name
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation models that it scores with."""
+        return frozenset()
 
 
-@dataclass
-class SystemScores:
-    """What a metric says of one system."""
+@dataclass(frozen=True, kw_only=True)
+class UsesModel(Metric):
+    """A metric that asks a translation model."""
 
-    metric: str
-    system: str
-    score: float
-    signature: str
-    segments: NDArray[np.float64]
-    statistics: NDArray[np.float64] | None = None
-    """One row per segment, where asked for (resampling needs them)."""
-    tokens: list[tuple[TokenTrace, ...]] | None = None
+    model: str = option(
+        "translation model: a name of `prism models list`, a folder, the original layout as folder or tar, hf:ORG/NAME",
+        DEFAULT_MODEL,
+        flags=("--model-dir",),
+        metavar="M",
+    )
+
+    @property
+    def models(self) -> frozenset[str]:
+        """Its model."""
+        return frozenset({self.model})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReducesReferences(Metric):
+    """A metric that scores each reference on its own."""
+
+    references: Literal["mean", "max"] = option("how the scores of several references become one", "mean")
 
 
 def sign(name: str, **values: object) -> str:
-    """A signature: the metric's name, its options, the version."""
+    """Build a signature: the metric's name, its options, the version."""
     parts = [f"{key}:{value}" for key, value in values.items() if value is not None]
     return "|".join([name, *parts, f"version:prism-{__version__}"])

@@ -1,16 +1,26 @@
 """Soft matches between the contextual vectors of two texts: BERTr (Mathur et al. 2019) and BERTScore's P, R and F1."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt._core.options import option
 from prism_mt.encoders.base import PieceEncoder
-from prism_mt.metrics.averaged import AveragedMetric, Reduction
-from prism_mt.metrics.base import sign
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
+from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
+from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.registry import register
+from prism_mt.metrics.runtime import Runtime
 
 Value = Literal["precision", "recall", "f1"]
+ENCODER_HELP = (
+    "contextual encoder: model (that of --model), e5 (100 languages), minilm (English), a folder or hf:ORG/NAME; for "
+    "laser also use, or a folder of LASER or sentence-transformers"
+)
 
 
 class Matches(NamedTuple):
@@ -22,7 +32,7 @@ class Matches(NamedTuple):
 
 
 def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Matches:
-    """Every piece goes with its most similar piece of the other text (pieces × width each), by cosine.
+    """Pair every piece with its most similar piece of the other text (pieces × width each), by cosine.
 
     Recall is the mean over the reference's pieces, precision over the output's. A text without pieces matches nothing.
     """
@@ -34,34 +44,108 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
     return Matches(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
-class MatchMetric(AveragedMetric):
-    """One of the three values, from the encoder's top layer, without special tokens and without idf."""
+@dataclass(frozen=True, kw_only=True)
+class MatchMetric(UsesModel, ReducesReferences):
+    """One of the three values, from one layer of the encoder, without special tokens and without idf."""
 
-    def __init__(
-        self,
-        name: str,
-        encoder: PieceEncoder,
-        value: Value,
-        references: Reduction = "mean",
-        of_sources: PieceEncoder | None = None,
-    ) -> None:
-        """With an encoder of sources, outputs are compared with them instead of references."""
-        super().__init__(name, "src" if of_sources else "ref", references)
+    value: ClassVar[Value]
+    side: ClassVar[Side] = "ref"
+
+    encoder: str = option(ENCODER_HELP, "model", metavar="NAME")
+    layer: int | None = option(
+        "layer of the encoder: 1 is the first, -1 the last (default: as published for the encoder)", None, metavar="L"
+    )
+
+    @property
+    def label(self) -> str:
+        """Name the encoder always: without it a value invites comparison with published ones."""
+        label = super().label
+        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation model only where its encoder is used."""
+        return super().models if self.encoder == "model" else frozenset()
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        """Load the encoder, for sources too where outputs are compared with them."""
+        options = ((lambda: runtime.model(self.model)), runtime.config.offline, EncoderConfig(layer=self.layer))
+        if self.side == "ref":
+            return MatchScorer(self, StoredEncoder(open_piece_encoder(self.encoder, languages.target, *options)))
+        encoder, of_sources = open_both_encoders(self.encoder, languages.target, languages.source, *options)
+        return MatchScorer(self, StoredEncoder(encoder), StoredEncoder(of_sources))
+
+
+@register("bertr")
+@dataclass(frozen=True, kw_only=True)
+class Bertr(MatchMetric):
+    """Mean best cosine of the reference's pieces (BERTr, BERTScore's recall)."""
+
+    needs = REF
+    value = "recall"
+
+
+@register("bertscore")
+@dataclass(frozen=True, kw_only=True)
+class BertScore(MatchMetric):
+    """F1 of best cosines of pieces, without idf."""
+
+    needs = REF
+    value = "f1"
+
+
+@register("bertscore-p")
+@dataclass(frozen=True, kw_only=True)
+class BertScorePrecision(MatchMetric):
+    """Mean best cosine of the output's pieces."""
+
+    needs = REF
+    value = "precision"
+
+
+@register("bertr-src")
+@dataclass(frozen=True, kw_only=True)
+class BertrSource(MatchMetric):
+    """Mean best cosine of the source's pieces (multilingual encoder)."""
+
+    needs = SRC
+    value = "recall"
+    side = "src"
+
+
+@register("bertscore-src")
+@dataclass(frozen=True, kw_only=True)
+class BertScoreSource(MatchMetric):
+    """F1 of best cosines of output and source (multilingual encoder)."""
+
+    needs = SRC
+    value = "f1"
+    side = "src"
+
+
+class MatchScorer(PairwiseScorer):
+    """Best matches between the vectors of one layer."""
+
+    def __init__(self, metric: MatchMetric, encoder: PieceEncoder, of_sources: PieceEncoder | None = None) -> None:
+        super().__init__(metric.side, metric.references)
+        self._metric = metric
         self._encoder = encoder
         self._other = of_sources or encoder
-        self._value = value
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """All texts of a side of the chunk are encoded together."""
+        """Encode all texts of a side of the chunk together."""
         ours = _top_layer(self._encoder, [pair[0] for pair in pairs])
         others = _top_layer(self._other, [pair[1] for pair in pairs])
-        return [float(getattr(match(ours[one], others[other]), self._value)) for one, other in pairs]
+        return [float(getattr(match(ours[one], others[other]), self._metric.value)) for one, other in pairs]
 
-    def signature(self) -> str:
+    def signature(self, references: int = 1) -> str:
         """Which value of which encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
-        refs = self.references if "ref" in self.needs else None
-        return sign(self.name, value=self._value, encoder=encoder, layer="last", idf="no", refs=refs)
+        refs = self.references if self.side == "ref" else None
+        layer = self._encoder.layer
+        return sign(
+            self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf="no", refs=refs
+        )
 
 
 def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:

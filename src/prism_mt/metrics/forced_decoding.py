@@ -14,7 +14,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Pair, TokenScores
 from prism_mt.models.directory import ModelDirectory
 
-LongPolicy = Literal["error", "truncate", "window"]
+OverlongPolicy = Literal["error", "truncate", "window"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PairEncoder:
     cut into the same number of equal parts, and the tokens of all parts are put together again.
     """
 
-    def __init__(self, model: ModelDirectory, long: LongPolicy = "error") -> None:
+    def __init__(self, model: ModelDirectory, long: OverlongPolicy = "error") -> None:
         spec = model.spec
         self._languages = spec.languages
         self._conventions = spec.conventions
@@ -94,7 +94,7 @@ class PairEncoder:
             text, length, limit = too_long[0]
             raise PrismError(
                 f"{text.where} has {length:,} pieces, and the model takes at most {limit:,}: "
-                "shorten it, or have it cut off (long: truncate) or scored in windows (long: window)"
+                "shorten it, or or let it be truncated or scored in windows (overlong)"
             )
         self.cut.update(text.where for text, _, _ in too_long)
 

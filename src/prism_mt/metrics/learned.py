@@ -8,19 +8,23 @@ import dataclasses
 import itertools
 import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.files import write_atomically
-from prism_mt._core.options import from_table
+from prism_mt._core.options import from_table, option
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
-from prism_mt.metrics.averaged import AveragedMetric, Reduction
-from prism_mt.metrics.base import Side, sign
-from prism_mt.models.directory import ModelDirectory
+from prism_mt.encoders.factory import ALL_LAYERS, must_be_fetched, open_both_encoders, open_piece_encoder
+from prism_mt.metrics.base import Languages, Metric, ReducesReferences, Side, UsesModel, sign
+from prism_mt.metrics.bertscore import ENCODER_HELP
+from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.registry import register
+from prism_mt.metrics.runtime import Runtime
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +37,7 @@ _BATCH = 64
 _LOG = logging.getLogger("prism_mt")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class MetricSpec:
     """What a trained metric is, besides its weights."""
 
@@ -110,26 +114,94 @@ def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
     return network.eval()
 
 
-class RegressionMetric(AveragedMetric):
+@register("learned")
+@dataclass(frozen=True, kw_only=True)
+class Learned(UsesModel, ReducesReferences):
+    """A network over the vectors of an encoder, trained on human judgments (`prism metric train`)."""
+
+    folder: Path = option("learned: folder that `prism metric train` has written", metavar="DIR")
+    against: Literal["ref", "src"] | None = option(
+        "learned: compare outputs with references or sources (default: as in training)", None
+    )
+    encoder: str | None = option(ENCODER_HELP, None, metavar="NAME")
+
+    @cached_property
+    def spec(self) -> MetricSpec:
+        """What the folder says."""
+        return read_spec(self.folder)
+
+    @property
+    def side(self) -> Side:
+        """What outputs are compared with."""
+        return self.against or self.spec.side
+
+    @property
+    def needs(self) -> frozenset[Side]:  # type: ignore[override]
+        """The side that it compares with."""
+        return frozenset({self.side})
+
+    @property
+    def label(self) -> str:
+        """The folder as it was given; two of one kind are told apart by it."""
+        return str(self.folder) if self.against is None else f"{self.against}:{self.folder}"
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation model only where its encoder is used."""
+        return super().models if self.spec.encoder == "model" else frozenset()
+
+    def open(self, runtime: Runtime, languages: Languages) -> "LearnedScorer":
+        """Load the network and its encoder, which must be the one it was trained with."""
+        spec = self.spec
+        network = read_network(self.folder, spec)
+        language = languages.target or spec.language
+        named = self.encoder == spec.encoder
+        if not named and must_be_fetched(spec.encoder, language):
+            raise PrismError(
+                f"the metric {self.folder} needs the encoder {spec.encoder}, which is not on this machine: "
+                f"to fetch it, name it with `encoder=` {spec.encoder}"
+            )
+        model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
+        options = (model, offline, ALL_LAYERS, spec.encoder_digest)
+        of_sources: PieceEncoder | None = None
+        if self.side == "src":
+            encoder, sources = open_both_encoders(spec.encoder, language, languages.source, *options)
+            of_sources = StoredEncoder(sources, "all")
+        else:
+            encoder = open_piece_encoder(spec.encoder, language, *options)
+        return LearnedScorer(self, network, StoredEncoder(encoder, "all"), of_sources)
+
+
+def parse_folder(text: str) -> tuple[type[Metric], dict[str, Any]] | None:
+    """Return class and options of `FOLDER`, `src:FOLDER` or `par:FOLDER`; None when it is not a learned metric."""
+    way, separator, folder = text.partition(":")
+    variant, path = (way, Path(folder)) if separator and way in ("par", "src", "ref") else ("", Path(text))
+    if not is_metric_directory(path):
+        return None
+    if variant == "par":
+        from prism_mt.metrics.paraphrased import ParaphrasedLearned
+
+        return ParaphrasedLearned, {"folder": path}
+    return Learned, {"folder": path, "against": variant or None}
+
+
+class LearnedScorer(PairwiseScorer):
     """A trained network over the vectors of an encoder."""
 
     def __init__(
         self,
-        spec: MetricSpec,
+        metric: Learned,
         network: "RegressionNetwork",
         encoder: PieceEncoder,
-        references: Reduction = "mean",
         of_sources: PieceEncoder | None = None,
     ) -> None:
         """With an encoder of sources, outputs are compared with them instead of references."""
-        super().__init__(
-            f"{spec.kind}-src" if of_sources else spec.kind, "src" if of_sources else "ref", references
-        )
-        self._spec = spec
+        super().__init__(metric.side, metric.references)
+        self._metric, self._spec = metric, metric.spec
         self._network = network
         self._encoder = encoder
         self._other = of_sources or encoder
-        self._cut = False
+        self._warned = False
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The network's score of each (output, other text); a text is read once, however many it is compared with."""
@@ -171,10 +243,10 @@ class RegressionMetric(AveragedMetric):
         """Say once that texts are longer than the network was made for."""
         limit = self._spec.pieces
         cut = next((text for text, one in zip(texts, read, strict=True) if one.shape[1] > limit), None)
-        if cut is not None and not self._cut:
-            self._cut = True
+        if cut is not None and not self._warned:
+            self._warned = True
             _LOG.warning(
-                "%s reads the first %d pieces of longer texts, such as %r", self.name, limit, f"{cut:.60}…"
+                "%s reads the first %d pieces of longer texts, such as %r", self._metric.label, limit, f"{cut:.60}…"
             )
 
     def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:
@@ -192,46 +264,14 @@ class RegressionMetric(AveragedMetric):
         scores: list[float] = self._network.judge(t, r, t_mask, r_mask).tolist()
         return scores
 
-    def signature(self) -> str:
+    def signature(self, references: int = 1) -> str:
         """Which network over which encoder."""
         return sign(
-            self.name,
+            self._spec.kind,
             weights=self._spec.digest[:12],
             encoder=f"{self._encoder.name}@{self._encoder.digest[:12]}",
             pieces=self._spec.pieces,
-            trained=None if self._spec.side in self.needs else self._spec.side,
-            refs=self.references if "ref" in self.needs else None,
+            side=self.side,
+            trained=None if self._spec.side == self.side else self._spec.side,
+            refs=self.references if self.side == "ref" else None,
         )
-
-
-@dataclasses.dataclass(frozen=True)
-class Use:
-    """How a trained metric is used."""
-
-    side: Side
-    language: str
-    source_language: str
-    model: Callable[[], ModelDirectory]
-    references: Reduction = "mean"
-    offline: bool = False
-
-
-def open_metric(folder: Path, use: Use) -> RegressionMetric:
-    """The metric in a directory; its encoder must be the one it was trained with."""
-    spec = read_spec(folder)
-    network = read_network(folder, spec)
-    of_sources: PieceEncoder | None = None
-    language = use.language or spec.language
-    if use.side == "src":
-        encoder, of_sources = open_both_encoders(
-            spec.encoder, language, use.source_language, use.model, use.offline
-        )
-        of_sources = StoredEncoder(of_sources, "all")
-    else:
-        encoder = open_piece_encoder(spec.encoder, language, use.model, use.offline)
-    if encoder.digest != spec.encoder_digest:
-        raise PrismError(
-            f"the metric {folder} was trained with another encoder {spec.encoder} "
-            f"(digest {spec.encoder_digest[:12]}, here {encoder.digest[:12]}): train it again"
-        )
-    return RegressionMetric(spec, network, StoredEncoder(encoder, "all"), use.references, of_sources)

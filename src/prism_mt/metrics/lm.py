@@ -1,24 +1,33 @@
-"""The mean log-probability of an output under a language model, whatever it should say."""
+"""The mean log-probability of an output under a language model."""
 
 import hashlib
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-
-import torch
+from typing import TYPE_CHECKING, Protocol
 
 from prism_mt._core.errors import MissingExtra, PrismError
-from prism_mt.encoders.base import batches_by_length, check_length
-from prism_mt.metrics.base import Segment, SegmentScore, Side, sign
-from prism_mt.metrics.forced_decoding import LongPolicy
+from prism_mt._core.options import option
+from prism_mt.encoders.base import batches_by_length, check_length, reading
+from prism_mt.encoders.pretrained import load_pretrained
+from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore, sign
+from prism_mt.metrics.forced_decoding import OverlongPolicy
+from prism_mt.metrics.registry import register
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import ModelDirectory, is_model_directory
-from prism_mt.models.language_model import from_weights
 from prism_mt.text.languages import resolve
+
+if TYPE_CHECKING:
+    import torch
 
 _CHUNK = 256
 _LOG = logging.getLogger("prism_mt")
+
+
+Window = tuple[tuple[int, ...], int]
+"""Ids, and the place of the first that counts."""
 
 
 class CausalModel(Protocol):
@@ -31,7 +40,7 @@ class CausalModel(Protocol):
         """The whole sequence of ids, its start included, and the place of the first that counts."""
         ...
 
-    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+    def logits(self, ids: "torch.Tensor") -> "torch.Tensor":
         """(B, T) ids → (B, T, V)."""
         ...
 
@@ -40,6 +49,8 @@ class TrainedModel:
     """A language model from `prism train`."""
 
     def __init__(self, directory: ModelDirectory, language: str) -> None:
+        from prism_mt.models.language_model import from_weights
+
         spec = directory.spec
         self._network = from_weights(spec.architecture, directory.weights())
         self._conventions = spec.conventions
@@ -55,80 +66,100 @@ class TrainedModel:
         ids = self._conventions.encode_target(self._vocabulary.encode(text), self._tag)
         return ids, 1 + self._conventions.counted(ids).start
 
-    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+    def logits(self, ids: "torch.Tensor") -> "torch.Tensor":
         """(B, T) ids → (B, T, V)."""
         return self._network.project(self._network(ids))
 
 
 class HuggingFaceModel:
-    """A causal language model from a folder."""
+    """A causal language model from a folder, which runs no code and has all its weights."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            import transformers
-        except ImportError:
-            raise MissingExtra("a Hugging Face language model", "hf") from None
-        library: Any = transformers
-        library.utils.logging.disable_progress_bar()
-        try:
-            self._tokenizer = library.AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-            self._model = library.AutoModelForCausalLM.from_pretrained(str(folder), local_files_only=True).eval()
-        except (OSError, KeyError, ValueError) as error:
-            raise PrismError(f"{folder} is not a usable language model: {str(error).splitlines()[0]}") from error
-        self._end = self._tokenizer.eos_token_id
-        if self._end is None:
-            raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
-        start = self._tokenizer.bos_token_id
-        self._start = self._end if start is None else start
+        with reading(folder, "a usable language model"):
+            self._tokenizer, self._model = load_pretrained(
+                folder, "AutoModelForCausalLM", "a Hugging Face language model"
+            )
+            self._end = self._tokenizer.eos_token_id
+            if self._end is None:
+                raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
+            start = self._tokenizer.bos_token_id
+            self._start = self._end if start is None else start
+            self.limit = int(self._model.config.max_position_embeddings)
+            # What does not fit together shows here and not in the middle of a file.
+            rows = self._model.get_input_embeddings().num_embeddings
+            if max(len(self._tokenizer), self._start + 1, self._end + 1) > rows:
+                raise PrismError(f"{folder}: the tokenizer has {len(self._tokenizer):,} ids, the model {rows:,}")
+            import torch
+
+            with torch.inference_mode():
+                self.logits(torch.tensor([self.tokens("a test")[0][: self.limit]]))
         digest = hashlib.sha256()
         for name, tensor in sorted(self._model.state_dict().items()):
             digest.update(name.encode() + tensor.float().numpy().tobytes())
         self.name = f"{folder.name}@{digest.hexdigest()[:12]}"
-        self.limit = self._model.config.max_position_embeddings
 
     def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
         """Start, pieces, end; all but the start count."""
         pieces = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return (self._start, *pieces, self._end), 1
 
-    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+    def logits(self, ids: "torch.Tensor") -> "torch.Tensor":
         """(B, T) ids → (B, T, V)."""
-        found: torch.Tensor = self._model(input_ids=ids).logits
+        found: "torch.Tensor" = self._model(input_ids=ids).logits
         return found
 
 
-class FluencyMetric:
+@register("lm")
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelMetric(Metric):
+    """Mean log-probability of the output under a language model, whatever it should say."""
+
+    needs = frozenset()
+    needs_language = True
+
+    language_model: Path | None = option("lm: folder of a language model", None, metavar="DIR")
+    overlong: OverlongPolicy = option(
+        "a segment longer than the model's positions: stop, truncate it, or score windows of it", "error"
+    )
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        """Load a model directory of ours, or a Hugging Face folder."""
+        if self.language_model is None:
+            raise PrismError("lm needs a language model: name its folder with language_model (--language-model)")
+        return LanguageModelScorer(self, open_language_model(self.language_model, languages.target))
+
+
+class LanguageModelScorer(Scorer):
     """The mean over the pieces and the end of the output."""
 
-    name = "lm"
-    needs: frozenset[Side] = frozenset()
+    def __init__(self, metric: LanguageModelMetric, model: CausalModel) -> None:
+        self._metric, self._model = metric, model
 
-    def __init__(self, model: CausalModel, long: LongPolicy = "error") -> None:
-        self._model = model
-        self._long: LongPolicy = long
-        self._cut = 0
-
-    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
-        """Chunk by chunk; outputs of similar length go through the model together."""
-        rest, self._cut = iter(segments), 0
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
+        """Score chunk by chunk; outputs of similar length go through the model together."""
+        rest, cut = iter(segments), 0
         while chunk := list(itertools.islice(rest, _CHUNK)):
-            for value in self._means([segment.hypothesis for segment in chunk]):
-                yield SegmentScore(value, (value, 1.0))
-        if self._cut:
-            word = "truncated" if self._long == "truncate" else "scored in windows"
-            _LOG.warning("lm: %d over-long texts were %s", self._cut, word)
+            sequences = [self._model.tokens(segment.hypothesis) for segment in chunk]
+            cut += sum(len(ids) > self._model.limit + 1 for ids, _ in sequences)
+            windows = [
+                list(self._windows(segment.hypothesis, *sequence))
+                for segment, sequence in zip(chunk, sequences, strict=True)
+            ]
+            yield from (SegmentScore(value) for value in self._means(windows))
+        if cut:
+            word = "truncated" if self._metric.overlong == "truncate" else "scored in windows"
+            _LOG.warning("lm: %d overlong texts were %s", cut, word)
 
-    def aggregate(self, totals: Sequence[float]) -> float:
-        """The mean of the segments' scores."""
-        return totals[0] / totals[1]
-
-    def signature(self) -> str:
+    def signature(self, references: int = 1) -> str:
         """Which model."""
-        long = None if self._long == "error" else self._long
-        return sign(self.name, model=self._model.name, reduction="mean", log="e", long=long)
+        overlong = None if self._metric.overlong == "error" else self._metric.overlong
+        return sign(self._metric.name, model=self._model.name, reduction="mean", log="e", long=overlong)
 
-    def _means(self, texts: Sequence[str]) -> list[float]:
-        windows = [(place, *window) for place, text in enumerate(texts) for window in self._windows(text)]
+    def _means(self, texts: Sequence[Sequence[Window]]) -> list[float]:
+        """Average over the tokens that count in all windows of every text."""
+        import torch
+
+        windows = [(place, *window) for place, own in enumerate(texts) for window in own]
         sums, counts = [0.0] * len(texts), [0] * len(texts)
         with torch.inference_mode():
             for batch in batches_by_length([len(ids) for _, ids, _ in windows], budget=2048):
@@ -143,23 +174,25 @@ class FluencyMetric:
                     counts[place] += len(ids) - first
         return [total / count for total, count in zip(sums, counts, strict=True)]
 
-    def _windows(self, text: str) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Ids and the place of the first that counts: all of a text, or where it is too long what the policy says."""
-        ids, first = self._model.tokens(text)
-        if self._long == "error":
+    def _windows(self, text: str, ids: tuple[int, ...], first: int) -> Iterator[Window]:
+        """Cut a text that is too long as the policy says."""
+        if self._metric.overlong == "error":
             check_length(text, len(ids) - 1, self._model.limit, self._model.name)
         size = self._model.limit + 1 - first  # the last of the ids is predicted only
-        self._cut += len(ids) - first > size
         for start in range(first, len(ids), size):
             yield ids[:first] + ids[start : start + size], first
-            if self._long == "truncate":
+            if self._metric.overlong == "truncate":
                 return
 
 
-def open_language_model(path: Path, language: str, long: LongPolicy = "error") -> FluencyMetric:
-    """The metric of a model directory of ours, or of a Hugging Face folder."""
+def open_language_model(path: Path, language: str) -> CausalModel:
+    """Open a model directory of ours, or a Hugging Face folder."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise MissingExtra("the metric lm", "train") from None
     if is_model_directory(path):
-        return FluencyMetric(TrainedModel(ModelDirectory(path), language), long)
+        return TrainedModel(ModelDirectory(path), language)
     if not path.is_dir():
-        raise PrismError(f"there is no language model {path}")
-    return FluencyMetric(HuggingFaceModel(path), long)
+        raise PrismError(f"no such language model: {path}")
+    return HuggingFaceModel(path)

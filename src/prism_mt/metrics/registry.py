@@ -1,262 +1,151 @@
-"""All metrics by name. A new metric is one file and one line here."""
+"""Metrics by name: built-in ones, those of other packages, folders of learned ones, and weighted sums.
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
+A metric of another package registers itself when the module that its entry point in the group `prism_mt.metrics`
+names is imported.
+"""
 
-from prism_mt._core.errors import MissingExtra, PrismError
-from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import MODEL, open_both_encoders, open_piece_encoder, open_sentence_encoder
-from prism_mt.engines.base import Engine
-from prism_mt.engines.factory import EngineOptions, open_engine
-from prism_mt.engines.scheduler import CLUSTER_WINDOW, WINDOW
-from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
-from prism_mt.metrics import learned, paraphrased, sacrebleu
-from prism_mt.metrics.base import Metric, Side
-from prism_mt.metrics.bertscore import MatchMetric, Value
-from prism_mt.metrics.combined import CombinedMetric, parse_terms
-from prism_mt.metrics.dual import DualMetric
-from prism_mt.metrics.prism import PrismMetric, PrismOptions
-from prism_mt.metrics.sentence import SentenceMetric
-from prism_mt.models.directory import ModelDirectory
-from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.text.languages import find_language, resolve
+import dataclasses
+import importlib
+import re
+import typing
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import metadata
+from typing import Any, TypeVar
 
+from prism_mt._core.arguments import parse_value
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import make, suggestion
+from prism_mt.metrics.base import Metric
 
-@dataclass
-class ModelInUse:
-    """A model by name, opened and loaded only when a metric asks for it, and then once."""
+_BUILT_IN = ("prism", "sacrebleu", "bertscore", "sentence", "lm", "learned", "paraphrased", "sentinel")
+"""Modules of this package with metrics; a new one is one file and one word here."""
+ENTRY_POINTS = "prism_mt.metrics"
 
-    name: str = DEFAULT_MODEL
-    offline: bool = False
-    options: EngineOptions = field(default_factory=EngineOptions)
-    cached: bool = False
-    """Whether scores are taken from and added to the user's cache; the model is then loaded for new ones only."""
-
-    @cached_property
-    def directory(self) -> ModelDirectory:
-        """The model's directory; its weights are not read yet."""
-        return open_model(self.name, self.offline)
-
-    @cached_property
-    def engine(self) -> Engine:
-        """The model, ready to score."""
-        if self.cached:
-            from prism_mt.engines.cache import CachedEngine
-
-            return CachedEngine(self.directory, self.options)
-        return open_engine(self.directory, self.options)
-
-    def language(self, name: str) -> str:
-        """The language as the model calls it; an error that lists all of them when it has none such."""
-        return resolve(name, self.directory.spec.languages)
+Kind = TypeVar("Kind", bound=type[Metric])
+_METRICS: dict[str, type[Metric]] = {}
+_OPTIONS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<options>[^\[\]]*)\]")
 
 
-@dataclass
-class Setting:
-    """What metrics are built from."""
+def register(name: str) -> Callable[[Kind], Kind]:
+    """Give a metric class its name and make it known."""
 
-    language: str
-    source_language: str | None = None
-    model: ModelInUse = field(default_factory=ModelInUse)
-    prism: PrismOptions = field(default_factory=PrismOptions)
-    paraphrases: paraphrased.ParaphraseOptions = field(default_factory=paraphrased.ParaphraseOptions)
-    encoder: str | None = None
-    """Of metrics that compare vectors; None is the model's own for pieces, and `use` for sentences."""
-    language_model: Path | None = None
+    def add(kind: Kind) -> Kind:
+        other = _METRICS.get(name)
+        if other is not None and other.__qualname__ != kind.__qualname__:
+            raise PrismError(f"two metrics are called {name}: {other.__module__} and {kind.__module__}")
+        kind.name = name
+        _METRICS[name] = kind
+        return kind
 
-    @property
-    def code(self) -> str:
-        """The language's ISO code, which tokenisers know, whatever name or model's code was given."""
-        known = find_language(self.language)
-        return known.code if known else self.language
+    return add
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A line of the catalogue."""
-
-    what: str
-    needs: frozenset[Side]
-    make: Callable[[Setting], Metric]
-
-
-def _prism(side: Side, kind: type[PrismMetric] = PrismMetric) -> Callable[[Setting], Metric]:
-    def make(setting: Setting) -> Metric:
-        model = setting.model
-        language = model.language(setting.language)
-        from_source = side == "src" and setting.source_language
-        source = model.language(setting.source_language or "") if from_source else None
-        batching = (None, CLUSTER_WINDOW) if model.options.ray else (model.options.budget, WINDOW)
-        return kind(side, model.directory, model.engine, language, source, setting.prism, *batching)
-
-    return make
+@cache
+def list_metrics() -> Mapping[str, type[Metric]]:
+    """Import all metrics and return their classes by name."""
+    for module in _BUILT_IN:
+        importlib.import_module(f"prism_mt.metrics.{module}")
+    for entry in metadata.entry_points(group=ENTRY_POINTS):
+        try:
+            entry.load()
+        except Exception as error:  # whatever another package's module does when it is imported
+            raise PrismError(f"the metrics of {entry.value} cannot be imported: {error}") from error
+    _check_options()
+    return _METRICS
 
 
-def _paraphrased(name: str, metric: Metric, setting: Setting) -> Metric:
-    """A metric with more references, for which the model is opened unless a file has them."""
-
-    def make(options: SearchOptions) -> Generator:
-        engine = replace(
-            setting.model.options,
-            engine="torch",
-            quantization="float32",
-            temperature=1.0,
-            budget=None,
-            workers=None,
-        )
-        return Generator(setting.model.directory, engine, options)
-
-    return paraphrased.paraphrased(name, metric, setting.language, setting.paraphrases, make)
+def option_fields() -> dict[str, tuple["dataclasses.Field[Any]", Any, tuple[str, ...]]]:
+    """Return the options of all metrics by name: the field, its type, and the metrics that have it."""
+    found: dict[str, tuple[dataclasses.Field[Any], Any, tuple[str, ...]]] = {}
+    for name, kind in list_metrics().items():
+        hints = typing.get_type_hints(kind)
+        for one in dataclasses.fields(kind):
+            if "help" in one.metadata:
+                field, hint, owners = found.get(one.name, (one, hints[one.name], ()))
+                found[one.name] = field, hint, (*owners, name)
+    return found
 
 
-def _match(name: str, value: Value, side: Side = "ref") -> Callable[[Setting], Metric]:
-    def make(setting: Setting) -> Metric:
-        encoder, references = setting.encoder or MODEL, setting.prism.references
-        codes = setting.language, setting.source_language or ""
-        model, offline = (lambda: setting.model.directory), setting.model.offline
-        if side == "ref":
-            ours = open_piece_encoder(encoder, codes[0], model, offline)
-            return MatchMetric(name, StoredEncoder(ours), value, references)
-        ours, of_sources = open_both_encoders(encoder, *codes, model, offline)
-        return MatchMetric(name, StoredEncoder(ours), value, references, StoredEncoder(of_sources))
+def make_metric(text: "str | Metric", options: Mapping[str, Any] | None = None) -> Metric:
+    """Return the metric that a name stands for.
 
-    return make
+    `chrf`, a folder that `prism metric train` wrote (`src:FOLDER` and `par:FOLDER` are variants of it), options in
+    brackets as in `prism-ref[direction=forward]`, or a weighted sum such as `0.4*laser+0.6*lm`. Of the `options`
+    those apply that the metric has and the text does not set.
+    """
+    if isinstance(text, Metric):
+        return text
+    options = options or {}
+    from prism_mt.metrics.combined import Combined, parse_terms
+    from prism_mt.metrics.learned import parse_folder
 
-
-def _sentence(name: str, side: Side) -> Callable[[Setting], Metric]:
-    def make(setting: Setting) -> Metric:
-        encoder = setting.encoder or "use"
-        opened = open_sentence_encoder(encoder, setting.model.offline)
-        codes = setting.language, setting.source_language or ""
-        return SentenceMetric(name, side, opened, encoder, *codes, setting.prism.references)
-
-    return make
-
-
-def _fluency(setting: Setting) -> Metric:
-    if setting.language_model is None:
-        raise PrismError("lm needs a language model: name its folder with --language-model")
-    try:
-        from prism_mt.metrics.lm import open_language_model
-    except ImportError:
-        raise MissingExtra("the metric lm", "train") from None
-    return open_language_model(setting.language_model, setting.language, setting.prism.long)
-
-
-_REF: frozenset[Side] = frozenset({"ref"})
-_SRC: frozenset[Side] = frozenset({"src"})
-
-METRICS: dict[str, Entry] = {
-    "prism-ref": Entry("log-probability of output and reference given each other", _REF, _prism("ref")),
-    "prism-src": Entry("log-probability of the output given the source", _SRC, _prism("src")),
-    "prism-dual": Entry(
-        "dual conditional cross-entropy of source and output, to filter bitext", _SRC, _prism("src", DualMetric)
-    ),
-    "bleu": Entry("BLEU, as sacreBLEU computes it", _REF, lambda s: sacrebleu.bleu(s.code)),
-    "chrf": Entry("chrF, as sacreBLEU computes it", _REF, lambda s: sacrebleu.chrf(s.code)),
-    "chrf++": Entry(
-        "chrF++ (word bigrams), as sacreBLEU computes it", _REF, lambda s: sacrebleu.chrf_plus_plus(s.code)
-    ),
-    "ter": Entry("translation edit rate (lower is better)", _REF, lambda s: sacrebleu.ter(s.code)),
-    "parbleu": Entry(
-        "BLEU with paraphrases among the references",
-        _REF,
-        lambda s: _paraphrased("parbleu", paraphrased.bleu(s.code), s),
-    ),
-    "parchrf++": Entry(
-        "chrF3++ (single words) with paraphrases among the references",
-        _REF,
-        lambda s: _paraphrased("parchrf++", paraphrased.chrf_plus_plus(), s),
-    ),
-    "bertr": Entry("mean best cosine of the reference's pieces", _REF, _match("bertr", "recall")),
-    "bertscore": Entry("F1 of best cosines, without idf", _REF, _match("bertscore", "f1")),
-    "bertscore-p": Entry("mean best cosine of the output's pieces", _REF, _match("bertscore-p", "precision")),
-    "bertr-src": Entry(
-        "mean best cosine of the source's pieces (multilingual encoder)",
-        _SRC,
-        _match("bertr-src", "recall", "src"),
-    ),
-    "bertscore-src": Entry(
-        "F1 of best cosines of output and source (multilingual encoder)",
-        _SRC,
-        _match("bertscore-src", "f1", "src"),
-    ),
-    "laser": Entry("cosine of sentence vectors of output and reference", _REF, _sentence("laser", "ref")),
-    "laser-src": Entry("cosine of sentence vectors of output and source", _SRC, _sentence("laser-src", "src")),
-    "lm": Entry("mean log-probability of the output under a language model", frozenset(), _fluency),
-}
-
-
-def make_metric(name: str, setting: Setting) -> Metric:
-    """The metric of this name with all its options fixed."""
-    return entry(name).make(setting)
+    if terms := parse_terms(text):
+        return Combined(terms=tuple((weight, make_metric(name, options)) for weight, name in terms))
+    match = _OPTIONS.fullmatch(text)
+    name, written = (match["name"], match["options"]) if match else (text, "")
+    known = list_metrics()
+    kind = known.get(name) or known.get(name.lower())
+    given: dict[str, Any] = {}
+    if kind is None:
+        learned = parse_folder(name)
+        if learned is None:
+            raise PrismError(
+                f"no metric {name!r}{suggestion(name, known)}; the folder of a learned metric is one, too"
+            )
+        kind, given = learned
+    hints = typing.get_type_hints(kind)
+    own = {field.name for field in dataclasses.fields(kind)}
+    values = {key: value for key, value in options.items() if key in own}
+    return make(kind, {**values, **given, **_parse_options(written, hints, text)}, text)
 
 
 def make_metrics(
-    names: Sequence[str], setting: Setting, make: Callable[[str, Setting], Metric] = make_metric
-) -> list[Metric]:
-    """Metrics of one run. Trained ones of one kind are told apart by what was asked for, such as `esim:runs/a`."""
-    metrics = [make(name, setting) for name in names]
-    counts = Counter(metric.name for metric in metrics)
-    for asked, metric in zip(names, metrics, strict=True):
-        if counts[metric.name] > 1:
-            metric.name = f"{metric.name}:{asked}"
-    return metrics
+    given: "typing.Sequence[str | Metric]", options: Mapping[str, Any] | None = None
+) -> tuple[Metric, ...]:
+    """Return each metric once; an option that none of them has is an error that says whose it is."""
+    found = tuple(dict.fromkeys(make_metric(one, options) for one in given))
+    known = option_fields()
+    for name in options or {}:
+        if name not in known:
+            raise PrismError(f"no metric has an option {name!r}{suggestion(name, known)}")
+        if not any(has_option(metric, name) for metric in found):
+            raise PrismError(f"{name} is an option of {', '.join(known[name][2])}, and none of them is asked for")
+    return found
 
 
-def entry(name: str) -> Entry:
-    """The line for a name of the catalogue, the folder of a trained metric, or a combination.
-
-    `par:` before such a folder adds paraphrases to the references, `src:` puts the source in their place.
-    An error lists all names.
-    """
-    if terms := parse_terms(name):
-        needs: frozenset[Side] = frozenset().union(*(entry(part).needs for _, part in terms))
-        return Entry(
-            "weighted sum",
-            needs,
-            lambda s: CombinedMetric(name, [(weight, make_metric(part, s)) for weight, part in terms]),
-        )
-    if name in METRICS:
-        return METRICS[name]
-    way, folder = _trained_name(name)
-    if not learned.is_metric_directory(folder):
-        raise PrismError(
-            f"no metric {name!r}; there are {', '.join(METRICS)}, or give the folder of a trained one"
-        )
-    side: Side = "src" if way == "src" else learned.read_spec(folder).side
-    if way == "par":
-        if side == "src":
-            raise PrismError(f"{folder} compares with sources: there are no references to paraphrase")
-        return Entry(
-            "trained metric, paraphrases among the references", _REF, lambda s: _paraphrased_trained(folder, s)
-        )
-    needs = _SRC if side == "src" else _REF
-    return Entry("trained metric", needs, lambda s: _trained(folder, side, s))
+def has_option(metric: Metric, name: str) -> bool:
+    """Whether a metric, or one within it, has an option."""
+    inner = [one for field in dataclasses.fields(metric) for one in _inner(getattr(metric, field.name))]
+    return name in {field.name for field in dataclasses.fields(metric)} or any(has_option(m, name) for m in inner)
 
 
-def _trained_name(name: str) -> tuple[str, Path]:
-    """`par:FOLDER`, `src:FOLDER` or just FOLDER."""
-    way, separator, folder = name.partition(":")
-    return (way, Path(folder)) if separator and way in ("par", "src") else ("", Path(name))
+def _inner(value: Any) -> list[Metric]:
+    if isinstance(value, Metric):
+        return [value]
+    return [metric for one in value for metric in _inner(one)] if isinstance(value, tuple) else []
 
 
-def _trained(folder: Path, side: Side, setting: Setting) -> learned.RegressionMetric:
-    use = learned.Use(
-        side,
-        setting.language,
-        setting.source_language or "",
-        lambda: setting.model.directory,
-        setting.prism.references,
-        setting.model.offline,
-    )
-    return learned.open_metric(folder, use)
+def _parse_options(written: str, hints: Mapping[str, Any], text: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in written.split(","))):
+        key, separator, value = part.partition("=")
+        if not separator:
+            raise PrismError(f"{text}: write options as NAME=VALUE, not {part!r}")
+        if key not in hints:
+            raise PrismError(f"{text}: no option {key!r}{suggestion(key, hints)}")
+        values[key] = parse_value(value, hints[key], f"{text}: {key}")
+    return values
 
 
-def _paraphrased_trained(folder: Path, setting: Setting) -> Metric:
-    metric = _trained(folder, "ref", setting)
-    return _paraphrased(f"par{metric.name}", metric, setting)
+def _check_options() -> None:
+    """Options of one name must be one option: they share a flag."""
+    first: dict[str, tuple[str, Any, str]] = {}
+    for name, kind in _METRICS.items():
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            owner, hint, text = first.setdefault(
+                field.name, (name, hints[field.name], field.metadata.get("help", ""))
+            )
+            if hint != hints[field.name] or text != field.metadata.get("help", ""):
+                raise PrismError(f"the option {field.name} of the metric {name} is not that of {owner}: rename it")

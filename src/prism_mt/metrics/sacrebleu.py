@@ -1,91 +1,169 @@
-"""BLEU, chrF, chrF++ and TER from sacreBLEU behind our interface."""
+"""BLEU, chrF, chrF++ and TER as sacreBLEU computes them."""
 
-import copy
 import itertools
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from prism_mt._core.errors import PrismError
-from prism_mt.metrics.base import Segment, SegmentScore, Side
+from prism_mt._core.options import option
+from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
+from prism_mt.metrics.registry import register
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.text.languages import find_language
 
 _CHUNK = 256
+_WORD_ORDER_HELP = "chrF: longest word n-grams (default: 0, chrf++: 2)"
+_BETA_HELP = "chrF: weight of recall (default: 2, parchrf++: 3)"
 
 
-class SurfaceMetric:
-    """One metric of sacreBLEU; its per-segment counts give both segment and system scores."""
+@dataclass(frozen=True, kw_only=True)
+class SacrebleuMetric(Metric):
+    """A metric of sacreBLEU; its counts per segment give both segment and system scores."""
 
-    needs: frozenset[Side] = frozenset({"ref"})
+    lowercase: bool = option("BLEU and chrF: ignore case", False)
 
-    def __init__(self, name: str, corpus: Any, sentence: Any) -> None:
-        self.name = name
-        self._corpus = corpus
-        self._sentence = sentence
-        self._references = 0
+    @abstractmethod
+    def corpus_metric(self, language: str) -> Any:
+        """Make sacreBLEU's metric for whole systems."""
 
-    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
-        """Counts are taken chunk by chunk; references that outputs of a chunk share are counted once."""
+    def sentence_metric(self, language: str) -> Any:
+        """Make sacreBLEU's metric for single segments."""
+        return self.corpus_metric(language)
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        """Choose the tokenizer of the language."""
+        known = find_language(languages.target)
+        return SacrebleuScorer(self, known.code if known else languages.target)
+
+    def aggregate(self, totals: Sequence[float]) -> float:
+        """sacreBLEU's corpus score of the summed counts."""
+        return float(_counts_metric(self)._compute_score_from_stats(list(totals)).score)
+
+
+@register("bleu")
+@dataclass(frozen=True, kw_only=True)
+class Bleu(SacrebleuMetric):
+    """BLEU, as sacreBLEU computes it."""
+
+    tokenize: str | None = option("BLEU: sacreBLEU's tokenizer (default: by language)", None, metavar="NAME")
+    effective_order: bool = option("BLEU: leave out orders that a segment is too short for", True)
+
+    def corpus_metric(self, language: str) -> Any:
+        """BLEU of whole systems, for which the order is never cut."""
+        return self._bleu(language, effective_order=False)
+
+    def sentence_metric(self, language: str) -> Any:
+        """BLEU of segments."""
+        return self._bleu(language, self.effective_order)
+
+    def aggregate(self, totals: Sequence[float]) -> float:
+        """sacreBLEU's corpus BLEU, which wants whole numbers."""
+        return super().aggregate([round(total) for total in totals])
+
+    def _bleu(self, language: str, effective_order: bool) -> Any:
+        from sacrebleu.metrics.bleu import BLEU
+
+        try:
+            return BLEU(
+                lowercase=self.lowercase,
+                tokenize=self.tokenize,
+                effective_order=effective_order,
+                trg_lang=language,
+            )
+        except (ImportError, RuntimeError, SystemExit) as error:
+            raise PrismError(
+                f"BLEU for {language} needs a tokenizer that is not installed: pip install 'sacrebleu[{language}]'"
+            ) from error
+        except (AssertionError, KeyError) as error:
+            raise PrismError(f"sacreBLEU has no tokenizer {self.tokenize!r}") from error
+
+
+@register("chrf")
+@dataclass(frozen=True, kw_only=True)
+class Chrf(SacrebleuMetric):
+    """chrF, as sacreBLEU computes it."""
+
+    char_order: int = option("chrF: longest character n-grams", 6, metavar="N", low=1, high=20)
+    word_order: int = option(_WORD_ORDER_HELP, 0, metavar="N", low=0, high=20)
+    beta: int = option(_BETA_HELP, 2, metavar="B", low=1, high=100)
+    eps_smoothing: bool = option("chrF: smooth each order with an epsilon, as chrF++.py does", False)
+
+    def corpus_metric(self, language: str) -> Any:
+        """The same for systems and segments."""
+        from sacrebleu.metrics.chrf import CHRF
+
+        return CHRF(
+            char_order=self.char_order,
+            word_order=self.word_order,
+            beta=self.beta,
+            lowercase=self.lowercase,
+            eps_smoothing=self.eps_smoothing,
+        )
+
+    def aggregate(self, totals: Sequence[float]) -> float:
+        """sacreBLEU's corpus chrF, which wants whole numbers."""
+        return super().aggregate([round(total) for total in totals])
+
+
+@register("chrf++")
+@dataclass(frozen=True, kw_only=True)
+class ChrfPlusPlus(Chrf):
+    """chrF++ (with word bigrams), as sacreBLEU computes it."""
+
+    word_order: int = option(_WORD_ORDER_HELP, 2, metavar="N", low=0, high=20)
+
+
+@register("ter")
+@dataclass(frozen=True, kw_only=True)
+class Ter(SacrebleuMetric):
+    """Translation edit rate (lower is better)."""
+
+    lower_is_better = True
+
+    def corpus_metric(self, language: str) -> Any:
+        """The same for systems and segments; it ignores case by default, as sacreBLEU does."""
+        from sacrebleu.metrics.ter import TER
+
+        return TER(asian_support=language in ("zh", "ja"))
+
+
+class SacrebleuScorer(Scorer):
+    """Counts per segment.
+
+    sacreBLEU offers its counts to subclasses only, so its protected methods are called here and nowhere else; the
+    tests compare the results with its public functions.
+    """
+
+    def __init__(self, metric: SacrebleuMetric, language: str) -> None:
+        self._metric, self._language = metric, language
+        self._corpus = metric.corpus_metric(language)
+        self._sentence = metric.sentence_metric(language)
+
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
+        """Count chunk by chunk; references that outputs of a chunk share are counted once."""
         rest = iter(segments)
-        counter = copy.copy(self._corpus)  # of this call alone: others may score at the same time
         while chunk := list(itertools.islice(rest, _CHUNK)):
-            self._references = len(chunk[0].references)
-            known = {references: self._counts(references) for references in {one.references for one in chunk}}
-            counter._ref_cache = [known[segment.references] for segment in chunk]
-            counts = counter._extract_corpus_statistics([segment.hypothesis for segment in chunk], None)
-            for statistics in counts:
-                yield SegmentScore(float(self._sentence._compute_score_from_stats(statistics).score), statistics)
+            known = {references: self._reference_counts(references) for references in {s.references for s in chunk}}
+            for segment in chunk:
+                hypothesis = self._corpus._preprocess_segment(segment.hypothesis)
+                counts = self._corpus._compute_segment_statistics(hypothesis, known[segment.references])
+                yield SegmentScore(float(self._sentence._compute_score_from_stats(counts).score), counts)
 
-    def _counts(self, references: Sequence[str]) -> Any:
-        """What sacreBLEU keeps of the references of one segment."""
+    def signature(self, references: int = 1) -> str:
+        """sacreBLEU's own signature behind our name, so that numbers can be compared with its."""
+        metric = self._metric.corpus_metric(self._language)
+        metric.num_refs = references
+        return f"{self._metric.name}|{metric.get_signature().format()}"
+
+    def _reference_counts(self, references: Sequence[str]) -> Any:
         texts = [self._corpus._preprocess_segment(reference) for reference in references]
         return self._corpus._extract_reference_info(texts)
 
-    def aggregate(self, totals: Sequence[float]) -> float:
-        """sacreBLEU's corpus score of the added counts."""
-        if self.name != "ter":
-            totals = [round(total) for total in totals]
-        return float(self._corpus._compute_score_from_stats(totals).score)
 
-    def corpus_score(self, hypotheses: Sequence[str], references: Sequence[str]) -> float:
-        """The score of a short list of outputs with one reference each."""
-        return float(self._corpus.corpus_score(list(hypotheses), [list(references)]).score)
-
-    def signature(self) -> str:
-        """sacreBLEU's own signature behind our name, so that numbers can be compared with its."""
-        self._corpus.num_refs = self._references or 1
-        return f"{self.name}|{self._corpus.get_signature().format()}"
-
-
-def bleu(language: str) -> SurfaceMetric:
-    """BLEU with sacreBLEU's defaults and its tokeniser for the language; sentences with effective order."""
-    from sacrebleu.metrics.bleu import BLEU
-
-    try:
-        corpus = BLEU(trg_lang=language)
-        sentence = BLEU(trg_lang=language, effective_order=True)
-    except (ImportError, RuntimeError, SystemExit) as error:
-        raise PrismError(
-            f"BLEU for {language} needs a tokeniser that is not installed: pip install 'sacrebleu[{language}]'"
-        ) from error
-    return SurfaceMetric("bleu", corpus, sentence)
-
-
-def chrf(language: str) -> SurfaceMetric:
-    """chrF2 with character 6-grams."""
-    from sacrebleu.metrics.chrf import CHRF
-
-    return SurfaceMetric("chrf", CHRF(), CHRF())
-
-
-def chrf_plus_plus(language: str) -> SurfaceMetric:
-    """chrF2++ with character 6-grams and word bigrams."""
-    from sacrebleu.metrics.chrf import CHRF
-
-    return SurfaceMetric("chrf++", CHRF(word_order=2), CHRF(word_order=2))
-
-
-def ter(language: str) -> SurfaceMetric:
-    """Translation edit rate; lower is better."""
-    from sacrebleu.metrics.ter import TER
-
-    asian = language in ("zh", "ja")
-    return SurfaceMetric("ter", TER(asian_support=asian), TER(asian_support=asian))
+@lru_cache(maxsize=64)
+def _counts_metric(metric: SacrebleuMetric) -> Any:
+    """The metric that makes a score of counts, for which no tokenizer and so no language matters."""
+    return metric.corpus_metric("")

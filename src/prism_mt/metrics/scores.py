@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
-from prism_mt.metrics.base import Languages, TokenTrace
+from prism_mt.metrics.base import REF, Languages, Side, TokenTrace
 
 if TYPE_CHECKING:
     import pandas
 
-    from prism_mt.metrics.parallel import ParallelText
+    from prism_mt.text.parallel import ParallelText
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -62,6 +62,8 @@ class MetricScores:
     pair: str = ""
     """Language pair, where it is known."""
     tokens: tuple[Traces, ...] | None = None
+    needs: frozenset[Side] = REF
+    """What outputs were compared with."""
 
     def __post_init__(self) -> None:
         where = f"scores of {self.metric}" + (f" for {self.pair}" if self.pair else "")
@@ -313,6 +315,7 @@ def _header(scores: MetricScores) -> dict[str, Any]:
         "lower_is_better": scores.lower_is_better,
         "segment_ids": scores.segment_ids,
         "pair": scores.pair,
+        "needs": sorted(scores.needs),
         "statistics": scores.statistics is not None,
         "tokens": None
         if scores.tokens is None
@@ -349,6 +352,7 @@ def _read(archive: zipfile.ZipFile, number: int, header: Mapping[str, Any]) -> M
         tuple(header["segment_ids"]),
         header["pair"],
         tokens,
+        frozenset(header["needs"]),
     )
 
 

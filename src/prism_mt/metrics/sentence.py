@@ -1,32 +1,73 @@
 """The cosine of sentence vectors, as the LASER baseline of Thompson & Post 2020 has it, with any sentence encoder."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
+from prism_mt._core.options import option
+from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.languages import check_languages, check_source
 from prism_mt.encoders.sentence import SentenceEncoder
-from prism_mt.metrics.averaged import AveragedMetric, Reduction
-from prism_mt.metrics.base import Side, sign
+from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
+from prism_mt.metrics.bertscore import ENCODER_HELP
+from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.registry import register
+from prism_mt.metrics.runtime import Runtime
 
 
-class SentenceMetric(AveragedMetric):
+@dataclass(frozen=True, kw_only=True)
+class SentenceMetric(UsesModel, ReducesReferences):
     """How close the output is to its reference, or to its source, which needs an encoder of both languages."""
 
-    def __init__(
-        self,
-        name: str,
-        side: Side,
-        encoder: SentenceEncoder,
-        encoder_name: str,
-        language: str,
-        source_language: str = "",
-        references: Reduction = "mean",
-    ) -> None:
-        super().__init__(name, side, references)
-        check_languages(encoder_name, encoder.languages, (language,))
-        if side == "src":
-            check_source(encoder_name, encoder.languages, source_language)
-        self._encoder = encoder
-        self._encoder_name = encoder_name.removeprefix("hf:")
+    side: ClassVar[Side] = "ref"
+
+    encoder: str = option(ENCODER_HELP, "use", metavar="NAME")
+
+    @property
+    def label(self) -> str:
+        """Name the encoder always: `laser` is the task, not the network."""
+        label = super().label
+        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation model only where its encoder is used."""
+        return super().models if self.encoder == "model" else frozenset()
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        """Load the encoder and check that it knows the languages."""
+        encoder = open_sentence_encoder(
+            self.encoder, runtime.config.offline, languages.target, lambda: runtime.model(self.model)
+        )
+        check_languages(self.encoder, encoder.languages, (languages.target,))
+        if self.side == "src":
+            check_source(self.encoder, encoder.languages, languages.source)
+        return SentenceScorer(self, encoder)
+
+
+@register("laser")
+@dataclass(frozen=True, kw_only=True)
+class Laser(SentenceMetric):
+    """Cosine of sentence vectors of output and reference."""
+
+    needs = REF
+
+
+@register("laser-src")
+@dataclass(frozen=True, kw_only=True)
+class LaserSource(SentenceMetric):
+    """Cosine of sentence vectors of output and source."""
+
+    needs = SRC
+    side = "src"
+
+
+class SentenceScorer(PairwiseScorer):
+    """Cosines of sentence vectors."""
+
+    def __init__(self, metric: SentenceMetric, encoder: SentenceEncoder) -> None:
+        super().__init__(metric.side, metric.references)
+        self._metric, self._encoder = metric, encoder
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Vectors have length 1, so that products are cosines."""
@@ -34,7 +75,7 @@ class SentenceMetric(AveragedMetric):
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         return [float(vectors[one] @ vectors[other]) for one, other in pairs]
 
-    def signature(self) -> str:
+    def signature(self, references: int = 1) -> str:
         """Which encoder, and what with several references."""
-        refs = self.references if "ref" in self.needs else None
-        return sign(self.name, encoder=self._encoder_name, refs=refs)
+        refs = self.references if self.side == "ref" else None
+        return sign(self._metric.name, encoder=self._metric.encoder.removeprefix("hf:"), refs=refs)

@@ -6,6 +6,7 @@ import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
+from prism_mt._core.environment import make_cache_folder
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
 from prism_mt.models.directory import ModelDirectory, write_model
@@ -36,7 +37,7 @@ def fetch(known: KnownModel, folder: Path, address: str) -> ModelDirectory:
 def _download(address: str, path: Path) -> None:
     """Fetch into `<name>.partial`, going on where an earlier attempt stopped."""
     partial = path.with_name(f"{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_cache_folder(path.parent)
     start = partial.stat().st_size if partial.exists() else 0
     try:
         request = urllib.request.Request(address, headers={"Range": f"bytes={start}-"} if start else {})

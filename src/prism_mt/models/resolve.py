@@ -3,6 +3,7 @@
 Foreign models are converted once and kept in the cache under the digest of their files.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -12,7 +13,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from prism_mt._core.environment import cache_folder
+from prism_mt._core.environment import cache_folder, make_cache_folder
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt.models import zoo
@@ -91,6 +92,8 @@ def _converted(path: Path) -> ModelDirectory:
     if stamp in known and is_model_directory(folder):
         return ModelDirectory(folder)
     _LOG.info("converting %s", path)
+    with contextlib.suppress(OSError):  # told of where the model is written
+        make_cache_folder(record.parent)
     model = read_foreign(path)
     made = write_model(model, cache_folder() / "models" / f".new-{os.getpid()}")
     # The digest is of what changes a score; which languages a model translates and its name belong to it here, too.

@@ -22,13 +22,14 @@ Linear weights are (out, in), as torch and safetensors have them.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
 
 Weights = Mapping[str, NDArray[np.float32]]
 Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
@@ -37,45 +38,59 @@ Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
 _LARGEST = 10_000_000
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """The shape of an encoder-decoder Transformer and every choice that changes its numbers."""
+@dataclass(frozen=True, kw_only=True)
+class Shape(Config):
+    """The shape of a Transformer and every choice that changes its numbers, but for its vocabularies.
 
-    width: int
-    encoder_layers: int
-    decoder_layers: int
-    encoder_heads: int
-    decoder_heads: int
-    encoder_feed_forward: int
-    decoder_feed_forward: int
-    source_vocabulary: int
-    target_vocabulary: int
-    max_positions: int
-    """Longest sequence, special tokens included."""
-    norm: Literal["pre", "post"] = "pre"
-    final_norm: bool = True
-    """A LayerNorm after the last layer of the encoder and of the decoder."""
-    embedding_norm: bool = False
-    activation: Literal["relu", "gelu", "swish"] = "relu"
-    positions: Literal["sinusoidal", "marian", "learned"] = "sinusoidal"
-    """`sinusoidal` as in fairseq (frequencies over half-1), `marian` over half; both are sines, then cosines."""
-    position_offset: int = 2
-    """Position of the first token in the sinusoidal table; learned tables are stored without the offset."""
-    scaled_embedding: bool = True
-    """Embeddings are multiplied by the square root of the width."""
-    tied_embeddings: bool = True
-    tied_output: bool = True
-    output_bias: bool = False
-    norm_epsilon: float = 1e-5
+    A language model takes the decoder's numbers and has no encoder.
+    """
+
+    width: int = option("width of embeddings and layers", low=1, high=_LARGEST)
+    decoder_layers: int = option("layers of the decoder", low=0, high=1000)
+    decoder_heads: int = option("attention heads of the decoder; they divide the width", low=1)
+    decoder_feed_forward: int = option("width inside the decoder's feed-forward layers", low=0)
+    encoder_layers: int = option("layers of the encoder; 0 is a language model", 0, low=0, high=1000)
+    encoder_heads: int = option("attention heads of the encoder", 1, low=1)
+    encoder_feed_forward: int = option("width inside the encoder's feed-forward layers", 0, low=0)
+    max_positions: int = option("longest sequence, special tokens included", 512, low=1, high=_LARGEST)
+    norm: Literal["pre", "post"] = option("LayerNorm before or after each sublayer", "pre")
+    final_norm: bool = option("a LayerNorm after the last layer of the encoder and of the decoder", True)
+    embedding_norm: bool = option("a LayerNorm after the embeddings", False)
+    activation: Literal["relu", "gelu", "swish"] = option("activation of the feed-forward layers", "relu")
+    positions: Literal["sinusoidal", "marian", "learned"] = option(
+        "sinusoidal as in fairseq (frequencies over half - 1), marian over half; both are sines, then cosines",
+        "sinusoidal",
+    )
+    position_offset: int = option(
+        "position of the first token in the sinusoidal table; learned tables are stored without the offset", 2
+    )
+    scaled_embedding: bool = option("multiply embeddings by the square root of the width", True)
+    tied_embeddings: bool = option("one embedding for source and target", True)
+    tied_output: bool = option("project onto the vocabulary with the target embedding", True)
+    output_bias: bool = option("a bias in the projection onto the vocabulary", False)
+    norm_epsilon: float = option("epsilon of every LayerNorm", 1e-5)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for side, heads in (("encoder", self.encoder_heads), ("decoder", self.decoder_heads)):
             if heads < 1 or self.width % heads:
                 raise PrismError(f"{side}: {heads} attention heads do not divide the width {self.width}")
-        sizes = (self.width, self.source_vocabulary, self.target_vocabulary, self.max_positions)
-        layers = (self.encoder_layers, self.decoder_layers)
-        if min(sizes) < 1 or max(sizes) > _LARGEST or not all(0 <= count <= 1000 for count in layers):
-            raise PrismError("an architecture with sizes that no model has")
+
+    def with_vocabularies(self, source: int, target: int) -> "Architecture":
+        """The architecture of a model with so many source and target pieces."""
+        own = {field.name: getattr(self, field.name) for field in fields(Shape)}
+        return Architecture(**own, source_vocabulary=source, target_vocabulary=target)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture(Shape):
+    """A whole Transformer: its shape and the sizes of its vocabularies."""
+
+    source_vocabulary: int = option("source pieces", low=1, high=_LARGEST)
+    target_vocabulary: int = option("target pieces", low=1, high=_LARGEST)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.tied_embeddings and self.source_vocabulary != self.target_vocabulary:
             raise PrismError("tied embeddings need one vocabulary for both sides")
 

@@ -1,30 +1,93 @@
-"""Why a score is what it is: the pieces of a text, each with its log-probability, for a terminal."""
+"""Why a score is what it is: the pieces of a text, each with its log-probability."""
 
-from typing import TYPE_CHECKING, TextIO
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TextIO
 
-from prism_mt.metrics.base import SegmentScore, TokenTrace
+from prism_mt._core.errors import PrismError
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.metrics.base import Metric, TokenTrace
+from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.score import score
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-# A log-probability at which the colour is at its strongest.
+# A log-probability at which the color is at its strongest.
 _STRONGEST = -8.0
 
 
-def write_explanation(result: SegmentScore, signature: str, handle: TextIO, width: int | None = None) -> None:
-    """Each forced decoding as two lines, pieces above their log-probabilities, coloured on a terminal."""
-    from rich.console import Console
+@dataclass(frozen=True)
+class Explanation:
+    """The score of one output and the forced decodings behind it."""
 
-    console = Console(file=handle, width=width, highlight=False, soft_wrap=True)
-    console.print(f"{result.score:.4f}  {signature}", markup=False)
-    for trace in result.tokens:
-        scored, _, given = trace.direction.partition("|")
-        mean = sum(trace.scores) / len(trace.scores)
-        console.print(f"\n{scored} given {given}: {mean:.4f}", markup=False)
-        for line in _lines(trace, console.width):
-            console.print(line)
-        piece, worst = lowest(trace)
-        console.print(f"least probable: {piece} {worst:.2f}", markup=False)
+    score: float
+    signature: str
+    traces: tuple[TokenTrace, ...]
+
+    def write(self, handle: TextIO, width: int | None = None) -> None:
+        """Write each forced decoding as two lines, pieces above their log-probabilities, colored on a terminal."""
+        from rich.console import Console
+
+        console = Console(file=handle, width=width, highlight=False, soft_wrap=True)
+        console.print(f"{self.score:.4f}  {self.signature}", markup=False)
+        for trace in self.traces:
+            scored, _, given = trace.direction.partition("|")
+            mean = sum(trace.scores) / len(trace.scores)
+            console.print(f"\n{scored} given {given}: {mean:.4f}", markup=False)
+            for line in _lines(trace, console.width):
+                console.print(line)
+            piece, worst = lowest(trace)
+            console.print(f"least probable: {_visible(piece)} {worst:.2f}", markup=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "score": self.score,
+            "signature": self.signature,
+            "directions": [
+                {"direction": trace.direction, "pieces": list(trace.pieces), "scores": list(trace.scores)}
+                for trace in self.traces
+            ],
+        }
+
+    def __repr__(self) -> str:
+        text = io.StringIO()
+        self.write(text, 100)
+        return text.getvalue().rstrip("\n")
+
+
+def explain(
+    hypothesis: str,
+    *,
+    ref: str | None = None,
+    src: str | None = None,
+    lang: str,
+    src_lang: str = "",
+    metric: str | Metric | None = None,
+    config: EngineConfig | None = None,
+    runtime: Runtime | None = None,
+) -> Explanation:
+    """Show which pieces of a translation make its score, given its reference or its source."""
+    if (ref is None) == (src is None):
+        raise PrismError("give either `ref=` or `src=`")
+    chosen = make_metric(metric or ("prism-ref" if ref is not None else "prism-src"))
+    if not chosen.has_tokens:
+        raise PrismError(f"{chosen.label} has no pieces to show: choose prism-ref or prism-src")
+    found = score(
+        [hypothesis],
+        ref=None if ref is None else [ref],
+        src=None if src is None else [src],
+        lang=lang,
+        src_lang=src_lang,
+        metrics=[chosen],
+        tokens=True,
+        config=config,
+        runtime=runtime,
+    ).item()
+    assert found.tokens is not None
+    return Explanation(found.score, found.signature, found.tokens[0])
 
 
 def lowest(trace: TokenTrace) -> tuple[str, float]:
@@ -34,7 +97,7 @@ def lowest(trace: TokenTrace) -> tuple[str, float]:
 
 
 def strength(score: float) -> float:
-    """How strong the colour of a log-probability is, from 0 (certain) to 1."""
+    """How strong the color of a log-probability is, from 0 (certain) to 1."""
     return min(max(score / _STRONGEST, 0.0), 1.0)
 
 

@@ -9,7 +9,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,12 +19,12 @@ from prism_mt import __version__
 from prism_mt._core.files import write_atomically
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison, Significance, agreements
-from prism_mt.metrics.base import SegmentScore, TokenTrace
-from prism_mt.metrics.parallel import ParallelText
+from prism_mt.metrics.base import TokenTrace
 from prism_mt.report import svg
 from prism_mt.report.compare import agreement_table, buckets_table, digits, guidance, pairs_table, ranking_table
 from prism_mt.report.flags import flag
 from prism_mt.report.table import Table, format_value, is_missing
+from prism_mt.text.parallel import ParallelText
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -42,16 +42,17 @@ class Page:
     options: Significance
     baseline: int = 0
     parts: Sequence[Buckets] = ()
-    traces: dict[str, Traces] = field(default_factory=dict)
-    """By metric, where it has any."""
     language: str | None = None
     command: str = ""
 
-
-def traces_of(metric: str, systems: int, results: Sequence[SegmentScore]) -> dict[str, Traces]:
-    """The pieces of one metric, if it has any; results go segment by segment through all systems."""
-    tokens = [result.tokens for result in results]
-    return {metric: [tokens[i : i + systems] for i in range(0, len(tokens), systems)]} if any(tokens) else {}
+    @property
+    def traces(self) -> dict[str, Traces]:
+        """By metric, where it has any."""
+        return {
+            one.metric.metric: [list(row) for row in zip(*one.metric.tokens, strict=True)]
+            for one in self.comparisons
+            if one.metric.tokens is not None
+        }
 
 
 def write_page(page: Page, path: Path) -> None:
@@ -73,7 +74,7 @@ def render_page(page: Page) -> str:
         data=_packed(_data(page, flags)),
         summary=_summary(page.comparisons),
         sections=[_section(page, comparison) for comparison in page.comparisons],
-        agreement=agreement_table(agreements([one.measured for one in page.comparisons])),
+        agreement=agreement_table(agreements([one.metric for one in page.comparisons])),
         warnings=_warnings(page, flags),
     )
 
@@ -99,30 +100,30 @@ def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     for place in first.order:
         cells = []
         for one in comparisons:
-            places, own = digits(one.measured), one.intervals[place]
+            places, own = digits(one.metric), one.intervals[place]
             cells.append(
                 {
-                    "value": float(one.scores[place]),
-                    "score": f"{one.scores[place]:.{places}f}",
+                    "value": float(one.metric.system_scores[place]),
+                    "score": f"{one.metric.system_scores[place]:.{places}f}",
                     "interval": f"{own.low:.{places}f} to {own.high:.{places}f}",
                     "rank": one.ranks[place],
                 }
             )
-        rows.append({"system": first.measured.systems[place], "cells": cells})
+        rows.append({"system": first.metric.systems[place], "cells": cells})
     return rows
 
 
 def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
     """Tables and plots of one metric."""
-    measured, places = comparison.measured, digits(comparison.measured)
+    scores, places = comparison.metric, digits(comparison.metric)
     return {
-        "metric": measured.metric,
+        "metric": scores.metric,
         "guidance": guidance(comparison),
         "intervals": svg.intervals(comparison, places),
         "distributions": svg.distributions(comparison, places),
         "ranking": ranking_table(comparison, page.baseline, page.options),
         "pairs": pairs_table(comparison),
-        "parts": [(svg.profile(measured, parts, places), buckets_table(measured, parts)) for parts in page.parts],
+        "parts": [(svg.profile(scores, parts, places), buckets_table(scores, parts)) for parts in page.parts],
     }
 
 
@@ -150,10 +151,10 @@ def _data(page: Page, flags: list[dict[int, list[str]]]) -> dict[str, Any]:
         "systems": [name for name, _ in page.text.systems],
         "metrics": [
             {
-                "name": one.measured.metric,
-                "digits": digits(one.measured),
-                "lower": one.measured.lower_is_better,
-                "scores": [[round(score, 4) for score in row] for row in one.measured.segments.tolist()],
+                "name": one.metric.metric,
+                "digits": digits(one.metric),
+                "lower": one.metric.lower_is_better,
+                "scores": [[round(score, 4) for score in row] for row in one.metric.segments.tolist()],
             }
             for one in page.comparisons
         ],

@@ -2,11 +2,12 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, Literal
 
-from prism_mt.metrics.base import Metric, SegmentScore, SystemScores
+from prism_mt.metrics.base import SegmentScore
+from prism_mt.metrics.scores import Scores, SystemScores
 from prism_mt.report.table import Column, Table, number, to_text, to_tsv
 
 ScoreFormat = Literal["text", "tsv", "json"]
@@ -37,37 +38,51 @@ class TokenSpool:
 
 
 def stream_segments(
-    handle: IO[str], format: Literal["text", "tsv"], metric: Metric, system: str, scores: Iterable[SegmentScore]
+    handle: IO[str],
+    format: Literal["text", "tsv"],
+    metric: str,
+    signature: str,
+    system: str,
+    scores: Iterable[SegmentScore],
 ) -> None:
     """Write the segments of one system as their scores come, so that memory does not grow with their number.
 
     As text there is nothing but a score a line.
     """
-    head = f"{metric.name}\t{_cell(system)}"
+    head = f"{metric}\t{_cell(system)}"
+    if format == "tsv":
+        handle.write(f"# {signature}\n{_SEGMENT_HEADER}")
     for place, result in enumerate(scores, start=1):
-        if format == "text":
-            handle.write(f"{result.score!r}\n")
-            continue
-        if place == 1:  # a signature tells of what was scored, such as the number of references
-            handle.write(f"# {metric.signature()}\n{_SEGMENT_HEADER}")
-        handle.write(f"{head}\t{place}\t{result.score!r}\n")
+        handle.write(f"{result.score!r}\n" if format == "text" else f"{head}\t{place}\t{result.score!r}\n")
 
 
-@dataclass
+@dataclass(frozen=True)
 class ScoreReport:
-    """Results of several metrics and systems, and how much of them to show."""
+    """Scores, and how much of them to show."""
 
+    scores: Scores
     segments: bool = False
-    tokens: bool = False
-    results: list[SystemScores] = field(default_factory=list)
-    spools: list[tuple[TokenSpool, int]] = field(default_factory=list)
-    """For each result its token spool and the system's place in it."""
+    token_spools: Sequence[TokenSpool] = ()
+    """Of every metric, where tokens are wanted."""
 
-    def add(self, results: list[SystemScores], spool: TokenSpool | None = None) -> None:
-        """Take the results of one metric."""
-        self.results.extend(results)
-        if spool:
-            self.spools.extend((spool, index) for index in range(len(results)))
+    @property
+    def results(self) -> list[SystemScores]:
+        """All metrics, and of each all systems."""
+        return [one for scores in self.scores.values() for one in scores]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether pieces are shown."""
+        return bool(self.token_spools)
+
+    @property
+    def spools(self) -> list[tuple[TokenSpool, int]]:
+        """For each result its spool and the system's place in it."""
+        return [
+            (spool, place)
+            for scores, spool in zip(self.scores.values(), self.token_spools, strict=True)
+            for place in range(len(scores.systems))
+        ]
 
     def write(self, handle: IO[str], format: ScoreFormat) -> None:
         """Write the report to an open file."""
@@ -117,7 +132,7 @@ class ScoreReport:
 
     def _write_json_tokens(self, handle: IO[str], index: int) -> None:
         handle.write(', "tokens": [')
-        if self.spools:
+        if self.token_spools:
             spool, system = self.spools[index]
             for place, line in enumerate(spool.lines(system)):
                 handle.write((",\n  " if place else "\n  ") + line)

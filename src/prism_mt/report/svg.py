@@ -7,8 +7,8 @@ import numpy as np
 from markupsafe import Markup
 
 from prism_mt.evaluation.buckets import Buckets
-from prism_mt.evaluation.compare import Comparison, Measured
-from prism_mt.stats.arrays import Vector
+from prism_mt.evaluation.compare import Comparison
+from prism_mt.metrics.scores import MetricScores, Vector
 
 _WIDTH = 720
 _LABELS = 190
@@ -21,13 +21,13 @@ _BINS = 40
 
 def intervals(comparison: Comparison, digits: int) -> Markup:
     """Every system's score as a dot on its 95 % interval, from best to worst."""
-    names = comparison.measured.systems
+    names = comparison.metric.systems
     low = min(own.low for own in comparison.intervals)
     high = max(own.high for own in comparison.intervals)
     parts = []
     for row, place in enumerate(comparison.order):
         own, y = comparison.intervals[place], _ROW * row + _ROW // 2
-        score = float(comparison.scores[place])
+        score = float(comparison.metric.system_scores[place])
         left, middle, right = (_scale(value, low, high) for value in (own.low, score, own.high))
         told = f"{names[place]}: {score:.{digits}f}, 95 % from {own.low:.{digits}f} to {own.high:.{digits}f}"
         parts += [
@@ -37,17 +37,17 @@ def intervals(comparison: Comparison, digits: int) -> Markup:
         ]
     height = _ROW * len(names)
     parts.append(_axis(low, high, height, digits))
-    return _svg(parts, height + 24, f"{comparison.measured.metric}: scores with 95 % intervals")
+    return _svg(parts, height + 24, f"{comparison.metric.metric}: scores with 95 % intervals")
 
 
 def distributions(comparison: Comparison, digits: int) -> Markup:
     """How segment scores are spread, one outline per system with a line at its median."""
-    measured = comparison.measured
-    low, high = (float(value) for value in np.quantile(measured.segments, [0.005, 0.995]))
+    scores = comparison.metric
+    low, high = (float(value) for value in np.quantile(scores.segments, [0.005, 0.995]))
     if low == high:
         low, high = low - 0.5, high + 0.5
     bounds = np.linspace(low, high, _BINS + 1)
-    counts = [np.histogram(np.clip(row, low, high), bounds)[0] for row in measured.segments]
+    counts = [np.histogram(np.clip(row, low, high), bounds)[0] for row in scores.segments]
     tallest = max(int(count.max()) for count in counts) or 1
     parts = []
     for row, place in enumerate(comparison.order):
@@ -60,20 +60,20 @@ def distributions(comparison: Comparison, digits: int) -> Markup:
                 (_scale(float(bounds[bin_ + 1]), low, high), y),
             ]
         points.append((_scale(float(bounds[-1]), low, high), float(base)))
-        middle = _scale(float(np.clip(np.median(measured.segments[place]), low, high)), low, high)
+        middle = _scale(float(np.clip(np.median(scores.segments[place]), low, high)), low, high)
         parts += [
-            _name(measured.systems[place], base - 6),
+            _name(scores.systems[place], base - 6),
             _tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="shape"),
             _tag("line", x1=middle, x2=middle, y1=base - _ROW + 6, y2=base, class_="median"),
         ]
-    height = _ROW * len(measured.systems) + 12
+    height = _ROW * len(scores.systems) + 12
     parts.append(_axis(low, high, height, digits))
-    return _svg(parts, height + 24, f"{measured.metric}: distribution of segment scores")
+    return _svg(parts, height + 24, f"{scores.metric}: distribution of segment scores")
 
 
-def profile(measured: Measured, buckets: Buckets, digits: int) -> Markup:
+def profile(metric: MetricScores, buckets: Buckets, digits: int) -> Markup:
     """A line per system over the parts of the test set; the name stands at its end."""
-    scores = np.array([measured.scores_on(part.segments) for part in buckets.parts])
+    scores = np.array([metric.on(part.segments) for part in buckets.parts])
     low, high = float(scores.min()), float(scores.max())
     height, right = 200, _WIDTH - 150
     step = (right - 60) / max(len(buckets.parts) - 1, 1)
@@ -90,7 +90,7 @@ def profile(measured: Measured, buckets: Buckets, digits: int) -> Markup:
         y = _height(value, low, high, height)
         parts.append(_tag("text", f"{value:.{digits}f}", x=48, y=y + 4, class_="tick", text_anchor="end"))
     labels = _apart(scores[-1], low, high, height)
-    for system, name in enumerate(measured.systems):
+    for system, name in enumerate(metric.systems):
         points = [(60 + step * i, _height(float(v), low, high, height)) for i, v in enumerate(scores[:, system])]
         kind = f"c{system % 10}"
         parts.append(
@@ -103,7 +103,7 @@ def profile(measured: Measured, buckets: Buckets, digits: int) -> Markup:
         parts.append(
             _tag("text", _short(name, 18), x=points[-1][0] + 10, y=labels[system] + 4, class_=f"name {kind}")
         )
-    return _svg(parts, height + 24, f"{measured.metric} by {buckets.title}")
+    return _svg(parts, height + 24, f"{metric.metric} by {buckets.title}")
 
 
 def _apart(values: Vector, low: float, high: float, height: int) -> list[float]:

@@ -19,7 +19,7 @@ from prism_mt.evaluation.buckets import by_length
 from prism_mt.evaluation.compare import Significance, compare
 from prism_mt.evaluation.measure import measured_from
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.parallel import ParallelText
+from prism_mt.text.parallel import ParallelText
 from prism_mt.report.page import Page, Traces, render_form, render_page, traces_of
 from prism_mt.serve.scorer import Answer, Job, Scorer, Wish
 from prism_mt.text.lines import lines_of

@@ -9,18 +9,25 @@ if the differences that it flips add up to no more than 0. So only sums over fli
 are taken per system, not per pair, since all pairs share the flips: all draws are one matrix product.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from prism_mt.stats.arrays import Index, Mask, Matrix, Vector
+from prism_mt.stats.arrays import Mask, Matrix, Vector
+
+Tensor = NDArray[np.float64]
 
 # Sums in another order differ in the last bits, which must not turn "equal" into "larger".
 _ROUNDING = 1e-12
-# Segments whose flips are floats at a time, and numbers that a matrix product may give: both bound memory. The
-# products are large, because threads that wait for each other cost more than small products take.
+# Bounds of memory: segments whose flips are floats at a time, and numbers in the result of a matrix product.
 _SEGMENTS = 1024
-_PRODUCT = 1 << 22
+_PRODUCT = 1 << 20
+# OpenBLAS computes a product of up to so many multiplications in one thread.
+_ONE_THREAD = 1 << 18
+_NARROW = 32
+# Numbers that are compared at a time, so that they stay in the processor's cache.
+_COMPARED = 1 << 16
 
 
 class SoftPairwiseAccuracy:
@@ -43,7 +50,7 @@ class SoftPairwiseAccuracy:
                 tests = _PairwiseTests(known, self._flipped)
                 prepared[cells] = tests, tests.p_values(human)
             tests, p_human = prepared[cells]
-            accuracies.append(_accuracy(p_human, tests.p_values(metric)))
+            accuracies.append(float(_accuracy(p_human, tests.p_values(metric)[:, None])[0]))
         return accuracies
 
     def swaps(self, human: Matrix, a: Matrix, b: Matrix) -> "SoftAccuracySwaps":
@@ -62,21 +69,24 @@ class SoftAccuracySwaps:
         self._tests = tests
         self._p_human = tests.p_values(human)
         mean, self._half = (a + b) / 2, (a - b) / 2
-        self._sums_of_mean = tests.flipped_sums(mean)
+        self._sums_of_mean = tests.flipped_sums(mean[:, None])[:, 0]
         self._rounding = _rounding(mean) + _rounding(self._half)
 
     def count_large(self, keep: Mask, threshold: float) -> int:
         """In how many draws (`keep`: draws × systems × segments) the first metric is ahead by `threshold` or more."""
-        block = max(1, _PRODUCT // self._sums_of_mean.size)
         large = 0
-        for start in range(0, len(keep), block):
-            halves = np.where(keep[start : start + block], self._half, -self._half)
-            large += sum(not self._difference(sums) < threshold for sums in self._tests.flipped_sums(halves))
+        size = self._sums_of_mean.size
+        for some in _blocks(len(keep), _PRODUCT // size):
+            half = self._half[:, None]
+            sums = self._tests.flipped_sums(np.where(keep[some].swapaxes(0, 1), half, -half))
+            for few in _blocks(sums.shape[1], _COMPARED // size):
+                large += int((~(self._differences(sums[:, few]) < threshold)).sum())
         return large
 
-    def _difference(self, sums_of_half: Matrix) -> float:
-        p_a = self._tests.shares(self._sums_of_mean + sums_of_half, self._rounding)
-        p_b = self._tests.shares(self._sums_of_mean - sums_of_half, self._rounding)
+    def _differences(self, sums_of_half: Tensor) -> Vector:
+        mean = self._sums_of_mean[:, None]
+        p_a = self._tests.shares(mean + sums_of_half, self._rounding)
+        p_b = self._tests.shares(mean - sums_of_half, self._rounding)
         return _accuracy(self._p_human, p_a) - _accuracy(self._p_human, p_b)
 
 
@@ -98,55 +108,79 @@ class _PairwiseTests:
 
     def p_values(self, scores: Matrix) -> Vector:
         """One-sided p-values of the pairs of systems that share a segment."""
-        return self.shares(self.flipped_sums(scores), _rounding(scores))
+        sums = self.flipped_sums(scores[:, None])
+        return self.shares(sums, _rounding(scores))[:, 0]
 
-    def flipped_sums(self, scores: Matrix) -> Matrix:
-        """Sums over the flipped segments of every draw (last axis), per system or per pair; linear in the scores.
+    def flipped_sums(self, scores: Tensor) -> Tensor:
+        """Sums of scores (systems × matrices × segments) over the segments that each draw flips (last axis).
 
-        Takes any number of matrices at once, on leading axes.
+        The first axis of the result is systems or pairs of them. The sums are linear in the scores.
         """
         if self._per_system:
-            rows = np.where(self._known, scores, 0.0)
+            rows = np.where(self._known[:, None], scores, 0.0)
         else:
-            gaps = scores[..., self._first, :] - scores[..., self._second, :]
-            rows = np.where(self._shared, gaps, 0.0)
-        sums = np.zeros((*rows.shape[:-1], self._flipped.shape[1]))
-        for start in range(0, rows.shape[-1], _SEGMENTS):
+            rows = np.where(self._shared[:, None], scores[self._first] - scores[self._second], 0.0)
+        sums = _product(rows[..., :_SEGMENTS], self._flipped[:_SEGMENTS].astype(np.float64))
+        for start in range(_SEGMENTS, rows.shape[2], _SEGMENTS):
             some = slice(start, start + _SEGMENTS)
-            flat = rows[..., some].reshape(-1, len(self._flipped[some]))
-            sums += (flat @ self._flipped[some].astype(np.float64)).reshape(sums.shape)
+            sums += _product(rows[..., some], self._flipped[some].astype(np.float64))
         return sums
 
-    def shares(self, sums: Matrix, rounding: float) -> Vector:
-        """For every pair the share of draws whose flipped differences add up to 0 or less."""
-        draws = sums.shape[1]
+    def shares(self, sums: Tensor, rounding: float) -> Matrix:
+        """For every pair (and matrix) the share of draws whose flipped differences add up to 0 or less."""
         if not self._per_system:
-            return _count_rows(sums <= rounding) / draws
-        not_above = np.empty((len(self._first), draws), dtype=np.bool_)
-        start = 0
-        for place, row in enumerate(sums[: -1 if len(self._first) else 0], start=1):
-            stop = start + len(sums) - place
-            np.less_equal(row - rounding, sums[place:], out=not_above[start:stop])
-            start = stop
-        return _count_rows(not_above) / draws
+            return _share_true(sums <= rounding)
+        not_above = np.empty((len(self._first), *sums.shape[1:]), dtype=np.bool_)
+        stop = 0
+        for system in range(len(sums) if len(self._first) else 0):
+            others = sums[system + 1 :]
+            start, stop = stop, stop + len(others)
+            np.less_equal(sums[system] - rounding, others, out=not_above[start:stop])
+        return _share_true(not_above)
 
 
-def _count_rows(mask: Mask) -> Index:
-    """Number of True in each row.
+def _product(rows: Tensor, flipped: Matrix) -> Tensor:
+    """Multiply all rows by the flips, in many products for one thread, or in one that is worth several.
+
+    Products between these two are slow where other programs run: threads wait for each other again and again.
+    """
+    width = _ONE_THREAD // max(1, rows.shape[1] * rows.shape[2])
+    result = np.empty((*rows.shape[:2], flipped.shape[1]))
+    if width < _NARROW:
+        np.matmul(rows.reshape(-1, rows.shape[2]), flipped, out=result.reshape(-1, flipped.shape[1]))
+        return result
+    for some in _blocks(flipped.shape[1], width):
+        np.matmul(rows, flipped[:, some], out=result[..., some])
+    return result
+
+
+def _accuracy(p_human: Vector, p_metric: Matrix) -> Vector:
+    """The accuracies of all columns of `p_metric`."""
+    if not len(p_human):
+        return np.full(p_metric.shape[1], np.nan)
+    accuracies: Vector = 1.0 - np.abs(p_human[:, None] - p_metric).mean(axis=0)
+    return accuracies
+
+
+def _share_true(mask: Mask) -> Matrix:
+    """Share of True along the last axis.
 
     Eight bytes are added at a time where their sums stay below 256: five times as fast as counting.
     """
-    width = mask.shape[1]
+    width = mask.shape[-1]
     if width % 8 or width > 8 * 255:
-        return mask.sum(axis=1)
-    sums = mask.view(np.uint64).sum(axis=1)
-    return sums.view(np.uint8).reshape(-1, 8).sum(axis=1, dtype=np.int64)
-
-
-def _accuracy(p_human: Vector, p_metric: Vector) -> float:
-    return float(1.0 - np.abs(p_human - p_metric).mean()) if len(p_human) else float("nan")
+        counts = np.count_nonzero(mask, axis=-1)
+    else:
+        sums = mask.view(np.uint64).sum(axis=-1)
+        counts = sums[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
+    return np.asarray(counts / width, dtype=np.float64)
 
 
 def _rounding(scores: Matrix) -> float:
     """More than rounding can change in a difference of two systems' sums, less than scores differ by."""
     return float(_ROUNDING * np.nansum(np.abs(scores), axis=1).max(initial=0.0))
+
+
+def _blocks(length: int, size: int) -> Iterator[slice]:
+    size = max(1, size)
+    return (slice(start, start + size) for start in range(0, length, size))

@@ -1,1 +1,1 @@
-"""Training: batches, objectives and the trainer."""
+"""Training: one loop and three objectives: translation, ranking and regression."""

@@ -1,21 +1,22 @@
 """Checkpoints: each is two files, the weights and all else that is needed to go on exactly.
 
     checkpoints/step-00001000.weights.pt    the model's weights by canonical name
-    checkpoints/step-00001000.state.pt      optimiser, position in the data, counters; written last
-    checkpoints/best.weights.pt             the weights with the best validation loss
+    checkpoints/step-00001000.state.pt      optimizer, position in the data, counters; written last
+    checkpoints/best.weights.pt             the weights of the best validation
 
 The two newest have their state; as many weights are kept as are averaged.
 """
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
+from prism_mt.training.config import RunConfig
 
 _KEPT = 2
 _NAME = re.compile(r"step-(\d{8})\.(weights|state)\.pt")
@@ -50,14 +51,11 @@ class CheckpointFolder:
         stem = f"step-{steps[-1]:08d}"
         return _load(self.folder / f"{stem}.weights.pt"), _load(self.folder / f"{stem}.state.pt")
 
-    def resume(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def check(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Like `load`, for a run that must agree with the checkpoint's in all that makes its identity."""
         found = self.load()
         if found is None:
             return None
-        for step in self.steps("weights"):  # of a checkpoint that was never finished
-            if step > found[1]["step"]:
-                (self.folder / f"step-{step:08d}.weights.pt").unlink()
         theirs = found[1]["identity"]
         changed = sorted(key for key in identity if identity[key] != theirs.get(key))
         if changed:
@@ -67,20 +65,39 @@ class CheckpointFolder:
             )
         return found
 
+    def resume(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Like `check`, and remove the weights of a checkpoint that was never finished."""
+        found = self.check(identity)
+        for step in self.steps("weights") if found else ():
+            if found and step > found[1]["step"]:
+                (self.folder / f"step-{step:08d}.weights.pt").unlink()
+        return found
+
     def averaged(self) -> tuple[dict[str, Tensor], list[int]]:
         """The mean of the last regular checkpoints, and their steps; without averaging, the newest one."""
-        newest = self.steps("weights")[-1:]
+        newest = self.steps()[-1:]
         if not newest:
             raise PrismError(f"{self.folder} has no checkpoint yet")
-        chosen = self._regular() or newest if self.average > 1 else newest
+        # Weights without a state may still be written.
+        regular = [step for step in self._regular() if step <= newest[0]]
+        chosen = regular or newest if self.average > 1 else newest
         total: dict[str, Tensor] = {}
         for step in chosen:
             for name, tensor in _load(self.folder / f"step-{step:08d}.weights.pt").items():
                 total[name] = tensor.double() + total[name] if name in total else tensor.double()
         return {name: (tensor / len(chosen)).float() for name, tensor in total.items()}, chosen
 
+    def exported(self, export: Literal["last", "best"]) -> tuple[dict[str, Tensor], str]:
+        """The weights that become the result, and what they are."""
+        if export == "best":
+            return self.best(), "the checkpoint with the best validation"
+        weights, steps = self.averaged()
+        if len(steps) == 1:
+            return weights, f"the checkpoint at step {steps[0]}"
+        return weights, f"the mean of the checkpoints at steps {', '.join(map(str, steps))}"
+
     def best(self) -> dict[str, Tensor]:
-        """The weights with the best validation loss."""
+        """The weights of the best validation."""
         path = self.folder / "best.weights.pt"
         if not path.exists():
             raise PrismError(f"{self.folder} has no best checkpoint yet: there was no validation")
@@ -102,6 +119,12 @@ class CheckpointFolder:
             (self.folder / f"step-{step:08d}.state.pt").unlink()
         for step in set(weights[:-_KEPT]) - set(self._regular()):
             (self.folder / f"step-{step:08d}.weights.pt").unlink()
+
+
+def open_checkpoints(config: RunConfig, interval: int) -> CheckpointFolder:
+    """The checkpoints of a run that validates at this interval."""
+    kept = config.checkpoints
+    return CheckpointFolder(config.output / "checkpoints", kept.average, kept.every or interval)
 
 
 def _save(path: Path, content: Any) -> None:

@@ -1,16 +1,17 @@
-"""One process or many: what torchrun's environment says, and the few sums that processes share."""
+"""One process or many: torchrun's environment, and the sums that processes share."""
 
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
 from prism_mt._core.errors import PrismError
+
+_BUCKET = 8_000_000
+"""Numbers that travel together."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,43 @@ def join_world(device: str) -> World:
     return World(rank, size, here)
 
 
-def distribute(module: nn.Module) -> DistributedDataParallel:
-    """Have the gradients of all processes averaged at the end of each backward pass."""
-    with warnings.catch_warnings():
-        # The newest torch has another name for this option, which older ones do not know.
-        warnings.simplefilter("ignore", FutureWarning)
-        return DistributedDataParallel(module, broadcast_buffers=False)
+def share_weights(module: nn.Module, world: World) -> None:
+    """Give every process the first one's trained weights; frozen ones are read from the same files everywhere."""
+    if world.size > 1:
+        for parameter in module.parameters():
+            if parameter.requires_grad:
+                dist.broadcast(parameter.data, 0)
+
+
+def sum_gradients(module: nn.Module, world: World) -> None:
+    """Sum gradients over processes; one with nothing to do in this step adds zeros."""
+    if world.size == 1:
+        return
+    waiting: list[nn.Parameter] = []
+    size = 0
+    for parameter in module.parameters():
+        if not parameter.requires_grad:
+            continue
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        waiting.append(parameter)
+        size += parameter.numel()
+        if size >= _BUCKET:
+            _sum_bucket(waiting)
+            waiting, size = [], 0
+    _sum_bucket(waiting)
+
+
+def _sum_bucket(parameters: Sequence[nn.Parameter]) -> None:
+    """Many small messages would take longer than one of their length."""
+    if not parameters:
+        return
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    dist.all_reduce(flat)
+    parts = torch.split(flat, [gradient.numel() for gradient in gradients])
+    for gradient, summed in zip(gradients, parts, strict=True):
+        gradient.copy_(summed.view_as(gradient))
 
 
 def leave_world(world: World) -> None:

@@ -3,16 +3,14 @@
 import csv
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.files import write_atomically
 
-TRAIN_COLUMNS = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "tokens_per_second")
-VALID_COLUMNS = ("step", "pair", "loss", "tokens")
-TRANSLATION_COLUMNS = ("step", "pair", "bleu", "chrf", "segments")
+_FIGURES = ("learning_rate", "gradient_norm", "tokens", "tokens_per_second")
 
 
 class CsvLog:
@@ -46,12 +44,23 @@ def _read(path: Path) -> list[list[str]]:
 class Recorder:
     """Writes training and validation figures to all logs of a run."""
 
-    def __init__(self, folder: Path, after: int, tokens: int, tensorboard: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        after: int,
+        tokens: int,
+        terms: Sequence[str],
+        tables: Mapping[str, tuple[str, ...]],
+        tensorboard: bool,
+    ) -> None:
+        """Rows after the step `after` are forgotten, -1 forgets all; `tables` are columns by file name."""
         self._tokens, self._time = tokens, time.monotonic()
-        self._train = CsvLog(folder / "train.csv", TRAIN_COLUMNS, after)
-        self._valid = CsvLog(folder / "valid.csv", VALID_COLUMNS, after)
-        self._translations: CsvLog | None = None
-        self._folder, self._after = folder, after
+        # A single term is the loss.
+        columns = ("step", "epoch", "loss", *(terms if len(terms) > 1 else ()), *_FIGURES)
+        self._train = CsvLog(folder / "train.csv", columns, after)
+        self._tables = {
+            name: CsvLog(folder / f"{name}.csv", ("step", *own), after) for name, own in tables.items()
+        }
         self._board = _board(folder / "tensorboard", after) if tensorboard else None
 
     def train(self, row: Mapping[str, Any]) -> None:
@@ -62,32 +71,20 @@ class Recorder:
         row = {**row, "tokens_per_second": round(speed, 1)}
         self._train.add(row)
         if self._board:
-            for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
-                self._board.add_scalar(f"train/{name}", row[name], row["step"])
+            for name in self._train.columns:
+                if name not in ("step", "epoch", "tokens"):
+                    self._board.add_scalar(f"train/{name}", row[name], row["step"])
 
-    def valid(self, step: int, losses: Mapping[str, tuple[float, int]]) -> None:
-        """Loss and tokens of each direction, and of all."""
-        for pair, (loss, tokens) in losses.items():
-            self._valid.add({"step": step, "pair": pair, "loss": loss, "tokens": tokens})
-            if self._board:
-                self._board.add_scalar(f"valid/{pair}", loss, step)
-
-    def translations(self, step: int, found: Mapping[str, tuple[float, float, int]]) -> None:
-        """BLEU and chrF of each direction, in a file that only runs that translate have."""
-        if self._translations is None:
-            self._translations = CsvLog(self._folder / "translations.csv", TRANSLATION_COLUMNS, self._after)
-        for pair, (bleu, chrf, segments) in found.items():
-            row = {
-                "step": step,
-                "pair": pair,
-                "bleu": round(bleu, 2),
-                "chrf": round(chrf, 2),
-                "segments": segments,
-            }
-            self._translations.add(row)
-            if self._board:
-                self._board.add_scalar(f"bleu/{pair}", bleu, step)
-                self._board.add_scalar(f"chrf/{pair}", chrf, step)
+    def validation(self, step: int, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """The rows of one validation, by file name."""
+        for table, rows in tables.items():
+            log = self._tables[table]
+            _, key, *figures = log.columns
+            for row in rows:
+                log.add({"step": step, **row})
+                for name in figures:
+                    if self._board:
+                        self._board.add_scalar(f"{table}/{name}/{row[key]}", row[name], step)
 
     def close(self) -> None:
         """Finish the files that are still open."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
@@ -29,6 +30,9 @@ class Stop:
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
         """Inside, a first SIGTERM or SIGINT is only noted, so that a step can end; a second one ends the process."""
+        if threading.current_thread() is not threading.main_thread():  # which alone may receive signals
+            yield
+            return
         before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
         def note(number: int, _: FrameType | None) -> None:

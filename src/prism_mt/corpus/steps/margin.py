@@ -11,7 +11,8 @@ import numpy.typing as npt
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, Step, check_names
-from prism_mt.encoders.sentence import EncoderName, Vectors, load_encoder
+from prism_mt.encoders.factory import open_sentence_encoder
+from prism_mt.encoders.sentence import SentenceEncoder, Vectors
 
 
 class Margin(Step):
@@ -28,9 +29,8 @@ class Margin(Step):
     class Config:
         """Settings of the step."""
 
-        encoder: EncoderName = "use"
-        model: str = ""
-        """Folder with the encoder's weights, relative to `root`; `use` brings its own."""
+        encoder: str = "use"
+        """As `--encoder` names it for sentences: `use`, `e5`, `hf:ORG/NAME`, or a folder, relative to `root`."""
         threshold: float = 1.04
         thresholds: dict[str, float] = field(default_factory=dict)
         """Other thresholds for some groups, such as 1.05 for mined bitext."""
@@ -45,12 +45,12 @@ class Margin(Step):
         check_names(self.config.thresholds, self.context.groups, "the group")
         if min(self.config.neighbours, self.config.max_rows) < 1:
             raise PrismError("neighbours and max_rows of the margin step must be above 0")
-        load_encoder(self.config.encoder, self._folder())
+        self._encoder()
         _faiss()
 
     def embed(self, rows: Sequence[Row]) -> tuple[Vectors, npt.NDArray[np.int32]]:
         """Vectors of the different sentences, and the places of the two sides of each row; -1 when unknown."""
-        encoder = load_encoder(self.config.encoder, self._folder())
+        encoder = self._encoder()
         known = encoder.languages
         places: dict[str, int] = {}
         sides = np.full((len(rows), 2), -1, dtype=np.int32)
@@ -62,7 +62,7 @@ class Margin(Step):
 
     def warn_about(self, languages: Iterable[str]) -> None:
         """Say which languages pass without a margin."""
-        known = load_encoder(self.config.encoder, self._folder()).languages
+        known = self._encoder().languages
         unknown = sorted(set(languages) - known) if known is not None else []
         if unknown:
             logging.getLogger("prism_mt").warning(
@@ -71,8 +71,10 @@ class Margin(Step):
                 ", ".join(unknown),
             )
 
-    def _folder(self) -> str:
-        return str(self.context.root / self.config.model) if self.config.model else ""
+    def _encoder(self) -> SentenceEncoder:
+        """The factory keeps the last encoder, so that it is loaded once per process."""
+        folder = self.context.root / self.config.encoder
+        return open_sentence_encoder(str(folder) if folder.is_dir() else self.config.encoder)
 
     def apply(self, rows: list[Row], vectors1: Vectors, vectors2: Vectors) -> list[Row]:
         """Rows of one language pair with a margin that is large enough; the vectors belong to their two sides."""

@@ -47,7 +47,7 @@ _LEARNED_OFFSET = 2
 
 def read_weights(folder: Folder, architecture: Architecture) -> tuple[Architecture, Arrays]:
     """All weights of the folder, and the architecture with the ties and the bias that they really have."""
-    weights = {name: array for stored, array in _load(folder) if (name := canonical(stored)) is not None}
+    weights = {name: array for stored, array in stored_weights(folder) if (name := canonical(stored)) is not None}
     for side in ("encoder", "decoder"):
         name = f"{side}.positions.weight"
         if architecture.positions != "learned":
@@ -112,7 +112,7 @@ def _equal(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
     return one is other or np.array_equal(one, other)
 
 
-def _load(folder: Folder) -> Iterator[tuple[str, NDArray[np.float32]]]:
+def stored_weights(folder: Folder) -> Iterator[tuple[str, NDArray[np.float32]]]:
     """Every stored weight, from one file or from the shards of an index."""
     for name, read in (("model.safetensors", _safetensors), ("pytorch_model.bin", _pickle)):
         if folder.has(name):
@@ -151,7 +151,7 @@ def _safetensors(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
                     yield name, _bfloat16(path, name)
                 elif kind in ("F16", "F32", "F64"):
                     yield name, file.get_tensor(name).astype(np.float32, copy=False)
-                else:
+                elif kind != "I64":  # numbers of positions, which old versions saved
                     raise PrismError(f"{path}: {name} has the unsupported type {kind} (quantised weights?)")
     except SafetensorError as error:
         raise PrismError(f"{path} is damaged: {error}") from error

@@ -1,0 +1,305 @@
+"""The user's cache of computed results: token scores, encodings and n-best lists, each in one SQLite file.
+
+Whatever goes wrong with a file costs time, never a result: every entry carries a checksum, a damaged one counts as
+unknown, and a file that cannot be used is left alone after one warning.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar, get_args
+
+from prism_mt import __version__
+from prism_mt._core.environment import cache_folder, make_cache_folder
+from prism_mt._core.errors import PrismError
+
+StoreName = Literal["scores", "encodings", "nbest"]
+STORES: tuple[StoreName, ...] = get_args(StoreName)
+DEFAULT_LIMITS: dict[StoreName, int] = {"scores": 4 << 30, "encodings": 32 << 30, "nbest": 4 << 30}
+"""Bytes. 4 GiB hold about ten million segments scored in both directions; a text's vectors can take 160 kB."""
+
+Result = TypeVar("Result")
+
+_LOG = logging.getLogger("prism_mt")
+_PATIENCE = 30.0
+"""Seconds to wait for another process that is writing."""
+_CHECKSUM = 8
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)"
+)
+_warned: set[Path] = set()
+"""Files whose failure has been told of, so that several stores on one file warn once."""
+
+
+class Keys:
+    """Keys of entries that share a scope: everything but the input that a result depends on.
+
+    The version of the package is part of every scope, so that an update never returns what older code computed.
+    """
+
+    def __init__(self, *scope: str) -> None:
+        self._scope = hashlib.blake2b(repr((__version__, *scope)).encode(), digest_size=16)
+
+    def key(self, *parts: bytes) -> bytes:
+        """Return the key of one input; the same bytes divided otherwise into parts make another key."""
+        digest = self._scope.copy()
+        for part in parts:
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+        return digest.digest()
+
+
+class Store:
+    """Values by key in one file, shared by any number of threads and processes of one machine.
+
+    When the file grows beyond its limit, the entries that were added first are dropped; no clock is asked.
+    """
+
+    def __init__(self, name: StoreName, path: Path | None = None, limit: int | None = None) -> None:
+        self.name = name
+        self.path = path or store_path(name)
+        self._limit = size_limit(name) if limit is None else limit
+        self._database: sqlite3.Connection | None = None
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._usable = True
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the values of those keys that are known and undamaged."""
+
+        def read(database: sqlite3.Connection) -> dict[bytes, bytes]:
+            found: dict[bytes, bytes] = {}
+            for start in range(0, len(keys), 500):
+                some = keys[start : start + 500]
+                marks = ",".join("?" * len(some))
+                found.update(database.execute(f"SELECT key, value FROM entries WHERE key IN ({marks})", some))
+            return found
+
+        found = self._attempt(read) or {}
+        return {key: value[_CHECKSUM:] for key, value in found.items() if _is_whole(key, value)}
+
+    def put(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        """Add values in one transaction; when this returns, they outlive the process and a power failure."""
+        rows = [(key, _checksum(key, value) + value) for key, value in items]
+
+        def write(database: sqlite3.Connection) -> None:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany("INSERT OR REPLACE INTO entries (key, value) VALUES (?, ?)", rows)
+            database.execute("COMMIT")
+            if _used_bytes(database) > self._limit:
+                _shrink(database, self._limit * 9 // 10)
+
+        if rows:
+            self._attempt(write)
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """Run `work` on the file; the first error of any kind is told and ends the use of the file."""
+        with self._lock:
+            if not self._usable:
+                return None
+            try:
+                return work(self._connection())
+            except (sqlite3.Error, OSError) as error:
+                self._usable = False
+                if self.path.absolute() not in _warned:
+                    _warned.add(self.path.absolute())
+                    _LOG.warning("%s", _advice(self.name, self.path, error))
+                return None
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return the open file; a forked process must not use the connection of its parent."""
+        if self._database is None or self._process != os.getpid():
+            self._database, self._process = _create(self.path), os.getpid()
+        return self._database
+
+
+class StoreInfo(NamedTuple):
+    """The state of one store."""
+
+    name: StoreName
+    entries: int
+    size: int
+    """Bytes on disk."""
+    limit: int
+
+
+class Freed(NamedTuple):
+    """What clearing or pruning a store has removed."""
+
+    entries: int
+    size: int
+
+
+def store_path(name: StoreName) -> Path:
+    """Return the file of a store in the user's cache folder."""
+    return cache_folder() / f"{name}.sqlite"
+
+
+def store_info(name: StoreName) -> StoreInfo | None:
+    """Count the entries of a store; None where there is no file."""
+    path = store_path(name)
+    if not path.exists():
+        return None
+    with _open(path) as database:
+        return StoreInfo(name, _count(database), _size(path), size_limit(name))
+
+
+def prune_store(name: StoreName, limit: int | None = None) -> Freed | None:
+    """Drop the oldest entries until at most `limit` bytes are in use; None where there is no file."""
+    path = store_path(name)
+    if not path.exists():
+        return None
+    before = _size(path)
+    with _open(path) as database:
+        dropped = _shrink(database, size_limit(name) if limit is None else limit) if _has_table(database) else 0
+        if dropped:
+            _compact(database)
+    return Freed(dropped, max(0, before - _size(path)))
+
+
+def clear_store(name: StoreName) -> Freed | None:
+    """Drop all entries of a store; None where there is no file.
+
+    Other processes may be using the file, so it is emptied rather than removed, unless it is damaged.
+    """
+    path = store_path(name)
+    if not path.exists():
+        return None
+    before, dropped = _size(path), 0
+    _warned.discard(path.absolute())
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as database:
+            if not _has_table(database):
+                raise sqlite3.DatabaseError("no table")
+            dropped = database.execute("DELETE FROM entries").rowcount
+            _compact(database)
+    except sqlite3.OperationalError as error:
+        raise PrismError(f"cannot clear {path}: {error}") from error
+    except sqlite3.DatabaseError:
+        _remove(path)
+    return Freed(dropped, max(0, before - _size(path)))
+
+
+def size_limit(name: StoreName) -> int:
+    """Return the bytes that a store may take: `PRISM_CACHE_LIMIT` (such as 500M or 20G), or its default."""
+    text = os.environ.get("PRISM_CACHE_LIMIT")
+    return parse_size(text) if text else DEFAULT_LIMITS[name]
+
+
+def parse_size(text: str) -> int:
+    """Read a number of bytes with K, M, G or T behind it, in powers of 1024."""
+    digits = text.strip().upper().removesuffix("B").removesuffix("I")
+    power = "KMGT".find(digits[-1:]) + 1 if digits[-1:] else 0
+    try:
+        size = float(digits[:-1] if power else digits) * 1024**power
+    except (ValueError, OverflowError):
+        size = -1.0
+    if not 0 <= size < float("inf"):
+        raise PrismError(f"{text!r} is not a size: write a number of bytes such as 500M or 20G")
+    return int(size)
+
+
+def _create(path: Path) -> sqlite3.Connection:
+    """Open a file, making it and its folder where needed."""
+    make_cache_folder(path.parent)
+    database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    # SQLite does not wait by itself for another process that is making the same file.
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            for command in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE):
+                database.execute(command)
+            return database
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that exists; errors become one sentence."""
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as database:
+            yield database
+    except (sqlite3.Error, OSError) as error:
+        raise PrismError(f"cannot use {path} ({error}): run `prism cache clear`") from error
+
+
+def _has_table(database: sqlite3.Connection) -> bool:
+    """A killed process can leave a file without one."""
+    return database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries'").fetchone() is not None
+
+
+def _count(database: sqlite3.Connection) -> int:
+    return int(database.execute("SELECT count(*) FROM entries").fetchone()[0]) if _has_table(database) else 0
+
+
+def _shrink(database: sqlite3.Connection, limit: int) -> int:
+    """Drop the oldest entries until at most `limit` bytes are in use, and count them."""
+    dropped = 0
+    while _used_bytes(database) > limit:
+        first, last = database.execute("SELECT min(id), max(id) FROM entries").fetchone()
+        if first is None:
+            break
+        part = max(1, (last - first + 1) // 8)
+        dropped += database.execute("DELETE FROM entries WHERE id < ?", (first + part,)).rowcount
+    return dropped
+
+
+def _used_bytes(database: sqlite3.Connection) -> int:
+    """Count the bytes in use; pages that pruning has freed are filled again before the file grows."""
+    pages, free, size = (
+        int(database.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def _compact(database: sqlite3.Connection) -> None:
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _files(path: Path) -> list[Path]:
+    """The file and what SQLite keeps beside it."""
+    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+def _size(path: Path) -> int:
+    total = 0
+    for file in _files(path):
+        with contextlib.suppress(FileNotFoundError):
+            total += file.stat().st_size
+    return total
+
+
+def _remove(path: Path) -> None:
+    try:
+        for file in _files(path):
+            file.unlink(missing_ok=True)
+    except OSError as error:
+        raise PrismError(f"cannot remove {path}: {error.strerror}") from error
+
+
+def _advice(name: str, path: Path, error: Exception) -> str:
+    """Say what went wrong with a file and what to do."""
+    cause = (getattr(error, "strerror", None) or str(error)) if isinstance(error, OSError) else str(error)
+    damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    remedy = f"`prism cache clear {name}` makes a new one" if damaged else "PRISM_CACHE names another folder"
+    return f"cannot use the cache of {name} {path} ({cause}); going on without it: {remedy}"
+
+
+def _checksum(key: bytes, value: bytes) -> bytes:
+    return hashlib.blake2b(key + value, digest_size=_CHECKSUM).digest()
+
+
+def _is_whole(key: bytes, value: object) -> bool:
+    return isinstance(value, bytes) and value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:])

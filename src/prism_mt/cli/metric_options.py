@@ -1,0 +1,32 @@
+"""Options of metrics as flags: every command that computes metrics has those of all registered ones."""
+
+import argparse
+from typing import Any
+
+from prism_mt._core.arguments import argument, flag
+from prism_mt.metrics.registry import option_fields
+
+_TITLE = "options of metrics"
+
+
+def add_metric_options(parser: argparse.ArgumentParser, taken: set[str]) -> None:
+    """Add a flag for each option of each metric; what is not given stays each metric's own default."""
+    group = parser.add_argument_group(_TITLE)
+    for name, (field, hint, owners) in option_fields().items():
+        if name in taken:
+            continue
+        arguments = argument(field, hint) | {"required": False, "default": None}
+        if hint is bool:
+            arguments = {"help": arguments["help"], "default": None, "action": argparse.BooleanOptionalAction}
+        arguments["help"] += f" [{', '.join(owners)}]"
+        group.add_argument(flag(name), *field.metadata["flags"], dest=f"metric.{name}", **arguments)
+
+
+def given_metric_options(namespace: argparse.Namespace) -> dict[str, Any]:
+    """Return the metric options that were given, by name."""
+    prefix = "metric."
+    return {
+        key.removeprefix(prefix): value
+        for key, value in vars(namespace).items()
+        if key.startswith(prefix) and value is not None
+    }

@@ -1,0 +1,52 @@
+"""Where tables and plots go: the options of every command that writes them."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt._core.files import write_atomically
+from prism_mt._core.options import Config, option
+from prism_mt.report.table import Format, Table, render_all
+
+
+@dataclass(frozen=True)
+class TableOptions(Config):
+    """Where tables go."""
+
+    format: Format = option("text for people, tsv and json for programs, latex and markdown for papers", "text")
+    output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None for files and pipes."""
+        return os.get_terminal_size().columns if self.output is None and sys.stdout.isatty() else None
+
+
+@dataclass(frozen=True)
+class PlotOptions(Config):
+    """Where plots go."""
+
+    plot: Path | None = option("also draw plots; the ending (png, pdf, svg) says how", None, metavar="FILE")
+
+    def check(self) -> None:
+        """Refuse a plot that cannot be drawn before the work begins."""
+        if self.plot:
+            from prism_mt.report.plots import check_plot_path
+
+            check_plot_path(self.plot)
+
+
+def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
+    """Print tables, or write them to a file."""
+    write_text(render_all(tables, options.format, options.width), options)
+
+
+def write_text(text: str, options: TableOptions) -> None:
+    """Print text, or write it to a file."""
+    if options.output:
+        with write_atomically(options.output) as handle:
+            handle.write(text)
+    else:
+        sys.stdout.write(text)

@@ -1,0 +1,83 @@
+"""Tokenizers of encoders: text to ids, special symbols included."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from prism_mt._core.errors import MissingExtra
+from prism_mt.text.subwords import Vocabulary
+
+
+class Tokens(NamedTuple):
+    """The input of a network for one text."""
+
+    ids: list[int]
+    pieces: list[int]
+    """The places in `ids` that stand for text; the others are special symbols."""
+
+    def cut(self, limit: int) -> "Tokens":
+        """Leave out the last pieces of a text that has more than `limit` tokens; special symbols stay."""
+        if len(self.ids) <= limit:
+            return self
+        dropped = set(self.pieces[max(0, len(self.pieces) - (len(self.ids) - limit)) :])
+        kept = [place for place in range(len(self.ids)) if place not in dropped]
+        places = {place: new for new, place in enumerate(kept)}
+        return Tokens([self.ids[place] for place in kept], [places[p] for p in self.pieces if p not in dropped])
+
+
+class Tokenizer(Protocol):
+    """Text to the ids that a network takes."""
+
+    def encode(self, text: str) -> Tokens:
+        """Split a text into pieces and put the special symbols around them."""
+        ...
+
+
+@dataclass(frozen=True)
+class SubwordTokenizer:
+    """SentencePiece pieces between fixed symbols."""
+
+    vocabulary: Vocabulary
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def encode(self, text: str) -> Tokens:
+        """Split a text into pieces and put the special symbols around them."""
+        pieces = self.vocabulary.encode(text)
+        start = len(self.before)
+        return Tokens([*self.before, *pieces, *self.after], list(range(start, start + len(pieces))))
+
+
+class FastTokenizer:
+    """A `tokenizer.json`, read by the package tokenizers."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import tokenizers
+        except ImportError:
+            raise MissingExtra(f"the tokenizer {path}", "encoders") from None
+        self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(path))
+        # Files often carry the settings of their last use; lengths are checked here, and padding is the network's.
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def encode(self, text: str) -> Tokens:
+        """Split a text into pieces and put the special symbols around them."""
+        found = self._tokenizer.encode(text)
+        return Tokens(found.ids, [place for place, special in enumerate(found.special_tokens_mask) if not special])
+
+    def size(self) -> int:
+        """Count the ids, added tokens included."""
+        return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
+
+
+def xlm_roberta_vocabulary(model: bytes, rows: int) -> Vocabulary:
+    """Number the pieces of XLM-R's SentencePiece model as its network does.
+
+    The four special symbols come first, then the pieces after SentencePiece's own three; what fits into no row of the
+    embedding has no id.
+    """
+    processor = Vocabulary(model).processor
+    own: Sequence[str] = [processor.id_to_piece(index) for index in range(3, processor.get_piece_size())]
+    return Vocabulary(model, ("<s>", "<pad>", "</s>", "<unk>", *own)[:rows], unknown=3)

@@ -1,0 +1,205 @@
+"""Translate and paraphrase texts: the functions behind `prism translate` and `prism paraphrase`."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import overload
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
+from prism_mt.engines.config import EngineConfig
+from prism_mt.generate.cached import StoredLists
+from prism_mt.generate.generator import Generator, Hypothesis, Route, name_by_number
+from prism_mt.generate.nbest import ListFormat, ListKind, Record, fingerprint, write_lists
+from prism_mt.generate.options import ParaphraseConfig, SearchConfig
+from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.text.lines import Lines
+
+
+class TextGenerator:
+    """A model with a search from one language into another, behind the user's cache of n-best lists."""
+
+    def __init__(self, generator: Generator, route: Route) -> None:
+        self._generator = generator
+        self._route = route
+
+    def nbest(
+        self, texts: Iterable[str], where: Callable[[int], str] = name_by_number
+    ) -> Iterator[list[Hypothesis]]:
+        """Give the hypotheses of every text in order, the best first (samples: as drawn); blanks for a blank text.
+
+        `where` says what a message calls the text at a place, counted from 0.
+        """
+        if self._generator.engine_config.cache:
+            yield from StoredLists(self._generator, self._route).stream(texts, where)
+        else:
+            yield from self._generator.search(texts, self._route, where)
+        self._generator.tell_cuts()
+
+    def write(self, texts: Lines, kind: ListKind, format: ListFormat, output: Path | None) -> None:
+        """Generate for a whole file, and write the lists to another or to standard output.
+
+        A run that was killed goes on where it stopped.
+        """
+        count = texts.count()
+        if count == 0:
+            raise PrismError(f"{texts.name} is empty: there is nothing to do")
+        self._generator.check(texts, self._route, lambda place: f"{texts.name}, line {place + 1}")
+        run = fingerprint(texts, kind, *self.identity)
+        with counter(f"writing {kind}", count) as advance:
+
+            def records(done: int) -> Iterator[Record]:
+                for _ in range(done):
+                    advance()
+                for record in self.records(texts, done):
+                    yield record
+                    advance()
+
+            write_lists(output, kind, format, run, records)
+
+    def records(self, texts: Lines, first: int = 0) -> Iterator[Record]:
+        """Give the lines of a file from a place, counted from 0, with their hypotheses."""
+        found = self.nbest(
+            islice(iter(texts), first, None), lambda place: f"{texts.name}, line {first + place + 1}"
+        )
+        for source, hypotheses in zip(islice(iter(texts), first, None), found, strict=True):
+            yield Record(source, hypotheses)
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Everything but the texts that the output depends on."""
+        search, engine = self._generator.options, self._generator.engine_config
+        settings = search.signature(), search.n, tuple(self._route), engine.engine, engine.precision
+        return self._generator.model.digest, *settings
+
+
+def open_translator(
+    *,
+    to: str,
+    src_lang: str | None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> TextGenerator:
+    """Open a model to translate with; its weights are read when the first text needs them."""
+    config = config or EngineConfig()
+    generator = Generator(open_model(model, config.offline), config, search or SearchConfig())
+    return TextGenerator(generator, generator.route(to, src_lang))
+
+
+def open_paraphraser(
+    *,
+    lang: str,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> TextGenerator:
+    """Open a model to paraphrase with: it goes from a language into the same language."""
+    return open_translator(
+        to=lang, src_lang=lang, model=model, search=search or ParaphraseConfig(), config=config
+    )
+
+
+@overload
+def translate(
+    texts: Iterable[str],
+    *,
+    to: str,
+    n: None = None,
+    src_lang: str | None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[str]: ...
+
+
+@overload
+def translate(
+    texts: Iterable[str],
+    *,
+    to: str,
+    n: int,
+    src_lang: str | None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[list[Hypothesis]]: ...
+
+
+def translate(
+    texts: Iterable[str],
+    *,
+    to: str,
+    n: int | None = None,
+    src_lang: str | None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[str] | list[list[Hypothesis]]:
+    """Translate texts into the language `to`.
+
+    Returns the best translation of each text, or with `n` a list of the `n` best with their scores, all different.
+    `src_lang` is the language of the texts, for models that need it.
+    """
+    search = _with_number(search or SearchConfig(), n)
+    opened = open_translator(to=to, src_lang=src_lang, model=model, search=search, config=config)
+    lists = opened.nbest(_checked(texts))
+    return [found[0].text for found in lists] if n is None else list(lists)
+
+
+@overload
+def paraphrase(
+    texts: Iterable[str],
+    *,
+    lang: str,
+    n: None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[str]: ...
+
+
+@overload
+def paraphrase(
+    texts: Iterable[str],
+    *,
+    lang: str,
+    n: int,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[list[Hypothesis]]: ...
+
+
+def paraphrase(
+    texts: Iterable[str],
+    *,
+    lang: str,
+    n: int | None = None,
+    model: str = DEFAULT_MODEL,
+    search: SearchConfig | None = None,
+    config: EngineConfig | None = None,
+) -> list[str] | list[list[Hypothesis]]:
+    """Paraphrase texts of the language `lang`.
+
+    Returns the best paraphrase of each text, or with `n` a list of the `n` best with their scores, all different.
+    The default search is beam search with a copy penalty.
+    """
+    search = _with_number(search or ParaphraseConfig(), n)
+    lists = open_paraphraser(lang=lang, model=model, search=search, config=config).nbest(_checked(texts))
+    return [found[0].text for found in lists] if n is None else list(lists)
+
+
+def _with_number(search: SearchConfig, n: int | None) -> SearchConfig:
+    return search if n is None else replace(search, n=n)
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    """Pass texts on; a text in the place of a list of texts, or anything else in such a list, is an error."""
+    if isinstance(texts, str | bytes):
+        raise PrismError("texts must be a list of texts, not one text: put it into a list")
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise PrismError(f"text {number} is of type {type(text).__name__}, not str")
+        yield text

@@ -1,0 +1,40 @@
+"""Models, engines and encoders of a run, each opened once and only when a metric asks for it."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from prism_mt.engines.base import Engine
+from prism_mt.engines.factory import EngineConfig, open_cached_engine
+from prism_mt.models.directory import ModelDirectory
+from prism_mt.models.resolve import open_model
+from prism_mt.text.languages import resolve
+
+Resource = TypeVar("Resource")
+
+
+class Runtime:
+    """What metrics are opened with: how to compute, and everything that several of them share."""
+
+    def __init__(self, config: EngineConfig | None = None) -> None:
+        self.config = config or EngineConfig()
+        self._resources: dict[object, object] = {}
+
+    def model(self, name: str) -> ModelDirectory:
+        """Open a model directory; its weights are not read yet."""
+        return self.share(("model", name), lambda: open_model(name, self.config.offline))
+
+    def language(self, model: str, language: str) -> str:
+        """Return the language as the model calls it, or fail with a list of those that it has."""
+        return resolve(language, self.model(model).spec.languages)
+
+    def engine(self, model: str, temperature: float = 1.0) -> Engine:
+        """Return the model ready to score; it is loaded when there is something that the cache does not know."""
+        return self.share(
+            ("engine", model, temperature), lambda: open_cached_engine(self.model(model), self.config, temperature)
+        )
+
+    def share(self, key: object, make: Callable[[], Resource]) -> Resource:
+        """Make a resource once and hand it out to all that ask for it under this key."""
+        if key not in self._resources:
+            self._resources[key] = make()
+        return self._resources[key]  # type: ignore[return-value]

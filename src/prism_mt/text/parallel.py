@@ -1,0 +1,157 @@
+"""Parallel text: outputs of systems with references and source, segment by segment."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from prism_mt._core.errors import PrismError
+from prism_mt.text.languages import Language, LanguageCheck, detect, find_language, language
+from prism_mt.text.lines import Lines, check_parallel, lines_of
+
+Texts: TypeAlias = Iterable[str]
+"""Segments of one system, reference or source: a list, tuple, array, Series or iterator of strings."""
+_LOG = logging.getLogger("prism_mt")
+
+
+@dataclass(frozen=True)
+class Languages:
+    """The languages of a test set, as the user names them; empty where they are not known."""
+
+    target: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The names of the files that segments come from, for messages."""
+
+    hypothesis: str = "hypothesis"
+    references: tuple[str, ...] = ()
+    source: str = "source"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One output of one system with what it is compared to."""
+
+    hypothesis: str
+    references: tuple[str, ...] = ()
+    source: str | None = None
+    number: int = 0
+    """Line number, from 1; 0 where there is none."""
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Outputs of systems with references and/or source, of equal length and not held in memory."""
+
+    systems: tuple[tuple[str, Lines], ...]
+    references: tuple[Lines, ...] = ()
+    source: Lines | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(name for name, _ in self.systems)
+
+    def count(self) -> int:
+        """Count the segments, after checking that all sides have as many."""
+        others = [*self.references, *([self.source] if self.source else [])]
+        return check_parallel([*(lines for _, lines in self.systems), *others])
+
+    def segments(self) -> Iterator[Segment]:
+        """Go through all systems segment by segment, so that what they share is near in time."""
+        references_of = tuple(lines.name for lines in self.references)
+        source_of = self.source.name if self.source else "source"
+        origins = [Origin(lines.name, references_of, source_of) for _, lines in self.systems]
+        hypotheses = zip(*(lines for _, lines in self.systems), strict=True)
+        references = zip(*self.references, strict=True) if self.references else None
+        sources = iter(self.source) if self.source else None
+        for number, outputs in enumerate(hypotheses, start=1):
+            texts = next(references) if references else ()
+            source = next(sources) if sources else None
+            for output, origin in zip(outputs, origins, strict=True):
+                yield Segment(output, texts, source, number, origin)
+
+
+def parallel_text(
+    hypotheses: Texts | Mapping[str, Texts], ref: Texts | Sequence[Texts] | None = None, src: Texts | None = None
+) -> ParallelText:
+    """Make parallel text of values in memory; several references are a list of lists."""
+    if isinstance(hypotheses, Mapping):
+        systems = tuple(
+            (str(name), lines_of(_listed(texts, f"system {name!r}"), f"system {name!r}"))
+            for name, texts in hypotheses.items()
+        )
+    else:
+        systems = (("system", lines_of(_listed(hypotheses, "hypotheses"), "hypotheses")),)
+    if not systems:
+        raise PrismError("there is no system to score: hypotheses is empty")
+    references: tuple[Lines, ...] = ()
+    if ref is not None:
+        references = tuple(
+            lines_of(_listed(texts, name), name) for name, texts in _references(_listed(ref, "ref"))
+        )
+    source = None if src is None else lines_of(_listed(src, "src"), "src")
+    return ParallelText(systems, references, source)
+
+
+def _references(ref: Sequence[object]) -> Iterator[tuple[str, object]]:
+    """One reference, or several."""
+    if not ref:
+        raise PrismError("ref is empty: there is nothing to score against")
+    if isinstance(ref[0], str) or not isinstance(ref[0], Iterable):
+        yield "ref", ref
+        return
+    for number, texts in enumerate(ref, start=1):
+        yield f"ref {number}", texts
+
+
+def _listed(texts: object, name: str) -> list[str]:
+    """Read any iterable of strings once."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise PrismError(f"{name} must be a list of strings, not {type(texts).__name__}")
+    return list(texts)
+
+
+def resolve_languages(text: ParallelText, languages: Languages) -> Languages:
+    """Replace `auto` by the language that the texts look like."""
+    target, source = languages.target, languages.source
+    if target == "auto":
+        target = detect(text.references[0] if text.references else text.systems[0][1])
+        _LOG.warning("the language looks like %s", language(target).name)
+    if source == "auto":
+        source = detect(text.source) if text.source is not None else ""
+    return Languages(target, source)
+
+
+def warn_about(text: ParallelText, target: str, check_language: bool = True) -> None:
+    """Count what is scored but looks like a mistake: empty lines, and outputs in another language."""
+    expected = find_language(target) if check_language and target else None
+    for name, lines in text.systems:
+        _warn_about_system(name, lines, expected)
+    for lines in (*text.references, *([text.source] if text.source else [])):
+        warn_empty(lines)
+
+
+def _warn_about_system(name: str, lines: Lines, expected: Language | None) -> None:
+    check = LanguageCheck(expected) if expected else None
+    warn_empty(lines, check)
+    if check and (warning := check.warning(name)):
+        _LOG.warning("%s; untranslated text scores too high", warning)
+
+
+def warn_empty(lines: Lines, check: LanguageCheck | None = None) -> None:
+    """Say how many lines are empty."""
+    empty = first = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            empty += 1
+            first = first or number
+        if check:
+            check.add(line)
+    if empty:
+        word = "line is" if empty == 1 else "lines are"
+        _LOG.warning("%s: %s %s empty (first: line %s); scored as they are", lines.name, f"{empty:,}", word, first)

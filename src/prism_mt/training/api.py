@@ -1,0 +1,181 @@
+"""Train from Python, with the same settings, files and numbers as the commands."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.locks import lock_folder
+from prism_mt.training.config import RunConfig
+from prism_mt.training.ranking.config import FinetuneConfig, load_finetune_config
+from prism_mt.training.regression.config import MetricConfig, load_metric_config
+from prism_mt.training.translation.config import TrainConfig, load_train_config
+
+if TYPE_CHECKING:
+    from prism_mt.training.distributed import World
+    from prism_mt.training.loop import Loop
+    from prism_mt.training.objective import Objective
+
+AnyConfig = TypeVar("AnyConfig", bound=RunConfig)
+Source = str | Path
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """How a run ended."""
+
+    folder: Path | None
+    """The model or metric that was written; None after a signal, and in processes other than the first."""
+    finished: bool
+    """Whether a limit other than the minutes was reached."""
+    steps: int
+    best: float | None = None
+    """The best validation, higher is better; None without one."""
+
+
+def train(
+    config: TrainConfig | Source,
+    *,
+    data: Source | None = None,
+    output: Source | None = None,
+    minutes: float | None = None,
+    fresh: bool = False,
+    export_only: bool = False,
+) -> TrainingResult:
+    """Train a translation model or a language model, or go on with a run that was stopped.
+
+    `config` is a configuration or the TOML file of one; `data`, `output` and `minutes` replace what it says. `fresh`
+    starts again instead of going on from the last checkpoint; `export_only` writes the model of the checkpoints that
+    are there.
+    """
+    found = _changed(load_train_config, config, output, minutes, data=None if data is None else Path(data))
+    _need_torch("training")
+    from prism_mt.training.translation.export import export_model
+    from prism_mt.training.translation.objective import TranslationObjective
+
+    return _run(found, partial(TranslationObjective, found), partial(export_model, found), fresh, export_only)
+
+
+def finetune(
+    config: FinetuneConfig | Source,
+    *,
+    model: str | None = None,
+    output: Source | None = None,
+    minutes: float | None = None,
+    fresh: bool = False,
+    export_only: bool = False,
+    offline: bool = False,
+) -> TrainingResult:
+    """Fine-tune a model on human judgments, or go on with a run that was stopped.
+
+    `model` is the model to fine-tune, in place of the configuration's; the rest is as in `train`.
+    """
+    found = _changed(load_finetune_config, config, output, minutes, model=model)
+    _need_torch("fine-tuning")
+    from prism_mt.training.ranking.export import export_finetuned
+    from prism_mt.training.ranking.objective import RankingObjective
+
+    return _run(
+        found,
+        partial(RankingObjective, found, offline=offline),
+        partial(export_finetuned, found),
+        fresh,
+        export_only,
+    )
+
+
+def train_metric(
+    config: MetricConfig | Source,
+    *,
+    output: Source | None = None,
+    minutes: float | None = None,
+    fresh: bool = False,
+    export_only: bool = False,
+    offline: bool = False,
+) -> TrainingResult:
+    """Train a metric on human judgments, or go on with a run that was stopped; options are as in `train`."""
+    found = _changed(load_metric_config, config, output, minutes)
+    _need_torch("training")
+    from prism_mt.training.regression.export import export_metric
+    from prism_mt.training.regression.objective import RegressionObjective
+
+    return _run(
+        found,
+        partial(RegressionObjective, found, offline=offline),
+        partial(export_metric, found),
+        fresh,
+        export_only,
+    )
+
+
+def _changed(
+    load: Callable[[Path], AnyConfig],
+    config: AnyConfig | Source,
+    output: Source | None,
+    minutes: float | None,
+    **changes: Any,
+) -> AnyConfig:
+    """The configuration with what the caller says instead; changes that are None leave it as it is."""
+    found = load(Path(config)) if isinstance(config, str | Path) else config
+    changes["output"] = None if output is None else Path(output)
+    if minutes is not None:
+        if minutes <= 0:
+            raise PrismError("minutes must be above 0")
+        changes["limits"] = dataclasses.replace(found.limits, minutes=minutes)
+    return dataclasses.replace(found, **{name: new for name, new in changes.items() if new is not None})
+
+
+def _need_torch(purpose: str) -> None:
+    """Set up and import torch."""
+    # Threads that wait for each other by spinning for long bring training to a standstill when other programs
+    # want the cores too. OpenMP reads this when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(purpose, "train") from error
+
+
+def _run(
+    config: RunConfig,
+    start: "Callable[[World], Objective[Any]]",
+    export: Callable[[], Path],
+    fresh: bool,
+    export_only: bool,
+) -> TrainingResult:
+    """Train in this process's place among all, then let the first one write the result.
+
+    A run that a signal stopped writes nothing, but `export_only` can do so later.
+    """
+    if export_only:
+        return TrainingResult(export(), finished=False, steps=0)
+    # The lock comes first: a second run must not even wait for its other processes.
+    first = int(os.environ.get("RANK", "0")) == 0
+    with lock_folder(config.output, "training") if first else contextlib.nullcontext():
+        loop, finished = _train(config, start, resume=not fresh)
+        progress = loop.progress
+        wanted = loop.world.first and (finished or loop.stop.out_of_time)
+        best = progress.best if progress.best > float("-inf") else None
+        return TrainingResult(export() if wanted else None, finished, progress.step, best)
+
+
+def _train(config: RunConfig, start: "Callable[[World], Objective[Any]]", resume: bool) -> "tuple[Loop, bool]":
+    """The loop after its run, and whether it came to its end."""
+    import torch
+
+    from prism_mt.training.distributed import join_world, leave_world
+    from prism_mt.training.loop import Loop
+
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    world = join_world(config.device)
+    try:
+        loop = Loop(start(world), config, world, resume)
+        return loop, loop.run()
+    finally:
+        leave_world(world)

@@ -1,0 +1,1 @@
+"""Fine-tuning on human judgments: pairwise ranking (Prism+FT)."""

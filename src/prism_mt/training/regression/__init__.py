@@ -1,0 +1,1 @@
+"""Learned metrics: regression to human judgments over a frozen encoder."""

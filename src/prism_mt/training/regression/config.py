@@ -1,0 +1,59 @@
+"""Every option of `prism metric train`."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prism_mt._core.options import load_toml, option
+from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.training.config import Checkpoints, Limits, Optimizer, Rule, RunConfig, Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricConfig(RunConfig):
+    """A run that trains a metric on human judgments."""
+
+    train: tuple[Path, ...] = option(
+        "tab-separated files whose first line names the columns ref (or src), hyp, score"
+    )
+    dev: tuple[Path, ...] = option("files to validate on after every epoch")
+    kind: Literal["bilstm", "bilstm-attention", "esim"] = option("network", "esim")
+    encoder: str = option("encoder, as `--encoder` names it", "minilm")
+    language: str = option("language of outputs and references", "en")
+    side: Literal["ref", "src"] = option(
+        "column that outputs are compared with; src needs an encoder of both languages", "ref"
+    )
+    source_language: str = option("language of the sources", "")
+    model: str = option("translation model, where the encoder is its own", DEFAULT_MODEL)
+    loss: Literal["mse", "ranking"] = option("regression, or a hinge between all outputs of a batch", "mse")
+    margin: float = option("margin of the ranking loss", 0.1)
+    start: str = option("folder of a trained metric of the same kind and size to start from", "")
+    hidden: int = option("hidden units of each direction", 300, low=1)
+    pieces: int = option("pieces of a text that are read", 100, low=1)
+    batch: int = option("judgments in a batch", 32, low=1)
+    optimizer: Optimizer = option("table: the optimizer", Optimizer(learning_rate=4e-4, beta2=0.999, clip=10.0))
+    schedule: Schedule = option("table: the learning rate", Schedule("plateau", warmup=0))
+    limits: Limits = option("table: when training ends", Limits(epochs=50, patience=4))
+    checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(export="best"))
+
+    def rules(self) -> list[Rule]:
+        """What no single value shows to be wrong."""
+        kept = self.checkpoints
+        return [
+            (not self.train or not self.dev, "training a metric needs a file under `train` and one under `dev`"),
+            (kept.average > 1 and not kept.every, "checkpoints.average needs checkpoints.every"),
+        ]
+
+
+def load_metric_config(path: Path) -> MetricConfig:
+    """Read a configuration; its relative paths become relative to the file."""
+    config = load_toml(path, MetricConfig)
+    folder = path.parent
+    return dataclasses.replace(
+        config,
+        train=tuple(folder / name for name in config.train),
+        dev=tuple(folder / name for name in config.dev),
+        output=folder / config.output,
+        start=str(folder / config.start) if config.start else "",
+    )

@@ -1,0 +1,38 @@
+"""From the checkpoints of `prism metric train` to a metric directory."""
+
+from pathlib import Path
+
+from prism_mt._core.errors import PrismError
+from prism_mt.metrics.learned import MetricSpec, write_metric
+from prism_mt.metrics.learned_network import RegressionNetwork
+from prism_mt.training.checkpoints import open_checkpoints
+from prism_mt.training.regression.config import MetricConfig
+
+
+def describe_metric(config: MetricConfig, digest: str, layers: int, width: int) -> MetricSpec:
+    """The description of the metric that a run makes, over an encoder with this digest and size."""
+    return MetricSpec(
+        config.kind,
+        config.encoder,
+        digest,
+        config.language,
+        layers,
+        width,
+        config.hidden,
+        config.pieces,
+        config.side,
+    )
+
+
+def export_metric(config: MetricConfig) -> Path:
+    """Write the metric into the folder of the run itself, and return the folder."""
+    checkpoints = open_checkpoints(config, 0)
+    newest = checkpoints.check({"kind": config.kind, "hidden": config.hidden})
+    if newest is None:
+        raise PrismError(f"{checkpoints.folder} has no checkpoint yet")
+    weights, _ = checkpoints.exported(config.checkpoints.export)
+    spec = describe_metric(config, **newest[1]["export"])
+    network = RegressionNetwork(config.kind, spec.layers, spec.width, config.hidden)
+    network.load_state_dict(weights)
+    write_metric(config.output, spec, network)
+    return config.output

@@ -1,0 +1,41 @@
+"""Judged outputs, as `prism metric train` reads them."""
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prism_mt._core.errors import PrismError
+from prism_mt.text.lines import open_lines
+
+
+@dataclass(frozen=True)
+class JudgedOutput:
+    """One output with its reference or source, and what people think of it."""
+
+    other: str
+    hypothesis: str
+    score: float
+
+
+def read_judged_outputs(path: Path, side: Literal["ref", "src"] = "ref") -> Iterator[JudgedOutput]:
+    """Rows of a tab-separated file whose first line names its columns, among them ref (or src), hyp and score."""
+    columns = (side, "hyp", "score")
+    rows = csv.reader(open_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
+    header = next(rows, [])
+    missing = [name for name in columns if name not in header]
+    if missing:
+        raise PrismError(f"{path}, line 1 must name the columns {', '.join(columns)}: there is no {missing[0]}")
+    other, hypothesis, score = (header.index(name) for name in columns)
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise PrismError(f"{path}, line {number}: {len(row)} columns, expected {len(header)}")
+        try:
+            value = float(row[score])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise PrismError(f"{path}, line {number}: the score {row[score]!r} is not a number")
+        yield JudgedOutput(row[other], row[hypothesis], value)

@@ -1,0 +1,155 @@
+"""The objective of `prism metric train`: scores like people's, over the vectors of a frozen encoder."""
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import counter
+from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.metrics.learned import read_network, read_spec
+from prism_mt.metrics.learned_network import RegressionNetwork, pad
+from prism_mt.models.directory import ModelDirectory
+from prism_mt.models.resolve import open_model
+from prism_mt.training.distributed import World
+from prism_mt.training.objective import Outcome, Position, Update, Weights
+from prism_mt.training.regression.config import MetricConfig
+from prism_mt.training.regression.export import describe_metric
+from prism_mt.training.regression.judgments import JudgedOutput, read_judged_outputs
+
+_DEV_BATCH = 64
+_KEPT = ("kind", "language", "side", "source_language", "loss", "margin", "hidden", "pieces", "batch")
+
+
+class RegressionObjective:
+    """Training of a metric on single judgments; an epoch is a pass through all of them."""
+
+    validates_ends = False
+
+    def __init__(self, config: MetricConfig, world: World, offline: bool = False) -> None:
+        self.config, self.world = config, world
+        self.train = [row for path in config.train for row in read_judged_outputs(path, config.side)]
+        self.dev = [row for path in config.dev for row in read_judged_outputs(path, config.side)]
+        if len(self.train) < 2 or len(self.dev) < 3:
+            raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
+        self.epoch = len(self.train)
+        self.interval = math.ceil(self.epoch / config.batch)
+        self.terms = {"loss": 1.0}
+        self.tables = {"valid": ("set", "pearson")}
+        self.encoder, self.other_encoder = _open_encoders(config, offline)
+        self.spec = describe_metric(config, self.encoder.digest, self.encoder.layers, self.encoder.width)
+        torch.manual_seed(config.seed)
+        self.module = RegressionNetwork(config.kind, self.spec.layers, self.spec.width, config.hidden)
+        self._start = Path(config.start) if config.start else None
+
+    def _encode_all(self) -> None:
+        """Encode every text once, before training."""
+        rows = (*self.train, *self.dev)
+        texts = [list(dict.fromkeys(found)) for found in ([r.hypothesis for r in rows], [r.other for r in rows])]
+        with counter("encoding", sum(map(len, texts))) as advance:
+            self.encoder.prepare(texts[0], advance)
+            self.other_encoder.prepare(texts[1], advance)
+
+    def begin(self, world: World) -> None:
+        """Start from another metric's network, where that is asked for."""
+        if self._start:
+            found = read_spec(self._start)
+            for name in ("kind", "encoder_digest", "layers", "width", "hidden"):
+                theirs, ours = getattr(found, name), getattr(self.spec, name)
+                if theirs != ours:
+                    raise PrismError(
+                        f"{self._start} cannot be the start: its {name} is {theirs}, here it is {ours}"
+                    )
+            self.module.load_state_dict(read_network(self._start, found).state_dict())
+
+    def updates(self, position: Position, processes: int) -> Iterator[Update[list[JudgedOutput]]]:
+        """Batches in an order that depends on the seed and the epoch alone."""
+        self._encode_all()
+        (examples,) = position or (0,)
+        while True:
+            epoch, done = divmod(examples, self.epoch)
+            order = np.random.default_rng([self.config.seed, epoch]).permutation(self.epoch)
+            for start in range(done, self.epoch, self.config.batch):
+                batch = [self.train[place] for place in order[start : start + self.config.batch]]
+                examples += len(batch)
+                tokens = sum(len(row.hypothesis.split()) for row in batch)
+                yield Update([batch], len(batch), tokens, (examples,), examples)
+
+    def loss(self, term: str, batch: list[JudgedOutput]) -> tuple[Tensor, Tensor]:
+        """The mean loss of the batch, as often as it has judgments."""
+        human = torch.tensor([row.score for row in batch], device=self.world.device)
+        scores = self._scores(batch)
+        if self.config.loss == "ranking":
+            mean = ranking_loss(scores, human, self.config.margin)
+        else:
+            mean = torch.nn.functional.mse_loss(scores, human)
+        return mean * len(batch), mean * len(batch)
+
+    def _scores(self, batch: Sequence[JudgedOutput]) -> Tensor:
+        device, pieces = self.world.device, self.config.pieces
+        t, t_mask = pad(self.encoder.encode([row.hypothesis for row in batch]), pieces)
+        r, r_mask = pad(self.other_encoder.encode([row.other for row in batch]), pieces)
+        scores: Tensor = self.module(t.to(device), r.to(device), t_mask.to(device), r_mask.to(device))
+        return scores
+
+    def validate(self) -> Outcome:
+        """Pearson over all of dev."""
+        parts = [
+            self._scores(self.dev[start : start + _DEV_BATCH]) for start in range(0, len(self.dev), _DEV_BATCH)
+        ]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            scores = torch.cat(parts).double().cpu()
+            found = float(np.corrcoef(scores, [row.score for row in self.dev])[0, 1])
+        if not math.isfinite(found):
+            raise PrismError(
+                "the correlation with the scores of dev is undefined: all scores there are equal, or training has "
+                "gone astray, which a lower optimizer.learning_rate may prevent"
+            )
+        return Outcome(found, f"dev Pearson {found:.4f}", {"valid": [{"set": "dev", "pearson": found}]})
+
+    def identity(self) -> dict[str, Any]:
+        """Network, loss, encoder and judgments."""
+        settings = {name: getattr(self.config, name) for name in _KEPT}
+        for name in ("train", "dev"):  # by content: paths depend on the folder that the command is given in
+            settings[name] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in getattr(self.config, name)]
+        return {**settings, "encoder": self.spec.encoder_digest}
+
+    def weights(self) -> Weights:
+        """The network's, not the encoder's."""
+        return self.module.state_dict()
+
+    def load_weights(self, weights: Weights) -> None:
+        """Put back what `weights` gave."""
+        self.module.load_state_dict(weights)
+
+    def export_state(self) -> dict[str, Any]:
+        """What the encoder is, so that exporting does not have to open it."""
+        spec = self.spec
+        return {"digest": spec.encoder_digest, "layers": spec.layers, "width": spec.width}
+
+
+def ranking_loss(scores: Tensor, human: Tensor, margin: float) -> Tensor:
+    """Mean hinge over all pairs of the batch that people tell apart."""
+    better = human[:, None] > human[None, :]
+    hinge = (margin - (scores[:, None] - scores[None, :])).clamp(min=0)
+    return (hinge * better).sum() / better.sum().clamp(min=1)
+
+
+def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
+    """Of outputs, and of references or sources."""
+
+    def model() -> ModelDirectory:
+        return open_model(config.model, offline)
+
+    if config.side == "ref":
+        encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline), "all")
+        return encoder, encoder
+    one, other = open_both_encoders(config.encoder, config.language, config.source_language, model, offline)
+    return StoredEncoder(one, "all"), StoredEncoder(other, "all")

@@ -1,0 +1,1 @@
+"""Translation and language models: cross-entropy on shards."""

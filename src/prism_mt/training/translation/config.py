@@ -1,0 +1,132 @@
+"""Every option of `prism train`."""
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, load_toml, option
+from prism_mt.models.spec import Shape
+from prism_mt.training.config import Checkpoints, Rule, RunConfig
+
+
+@dataclass(frozen=True)
+class Batches(Config):
+    """How examples are chosen and put together."""
+
+    tokens: int = option(
+        "largest padded batch: sentences times tokens of the longest of them, on the longer side", 4000, low=1
+    )
+    accumulate: int = option("batches of each process in one step", 1, low=1)
+    buffer: int = option("examples that are drawn at once, sorted by length and cut into batches", 16384, low=1)
+    max_length: int = option(
+        "pairs with more pieces on a side are left out, with a warning that counts them", 200, low=1
+    )
+    temperature: float = option("draw language pairs in proportion to size^(1 / temperature)", 1.0, low=0)
+    weights: dict[str, float] = option(
+        'a factor for single language pairs, like "de-zh" = 2; 0 leaves one out', {}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.temperature == 0:
+            raise PrismError("temperature must be above 0")
+        if any(weight < 0 for weight in self.weights.values()):
+            raise PrismError("weights must not be negative")
+
+
+@dataclass(frozen=True)
+class Denoising(Config):
+    """Copies whose source is the target with mistakes; the probabilities are those of a source piece."""
+
+    share: float = option("share of the examples that become such copies", 0.0, low=0, high=1)
+    drop: float = option("probability that a piece is dropped", 0.1, low=0, high=1)
+    replace: float = option(
+        "probability that a piece is replaced by one of another sentence in the batch", 0.1, low=0, high=1
+    )
+    shuffle: float = option("probability that a piece is moved by up to three places", 0.1, low=0, high=1)
+
+
+@dataclass(frozen=True)
+class Validation(Config):
+    """What is measured on the validation part of the data."""
+
+    every: int = option("steps between validations; 0 never validates", 1000, low=0)
+    rows: int = option("rows of each language pair at most, each in both directions", 200, low=1)
+    translations: int = option(
+        "rows of each pair that are translated, for BLEU and chrF of each direction", 0, low=0
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(RunConfig):
+    """A run that trains a translation model or a language model."""
+
+    name: str = option("name of the model")
+    architecture: Shape = option("table: the architecture; the vocabularies come with the data")
+    kind: Literal["translation", "language-model"] = option("what is trained", "translation")
+    data: Path = option("data directory, made by `prism corpus prepare`", Path("data"))
+    dropout: float = option("dropout", 0.1, low=0, high=1)
+    label_smoothing: float = option("share of the probability that is spread over all pieces", 0.1, low=0, high=1)
+    embeddings: Literal["random", "cooccurrence"] = option(
+        "initial piece vectors; cooccurrence brings translations close together by counting them", "random"
+    )
+    checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(every=1000))
+    batches: Batches = option("table: batches", Batches())
+    denoising: Denoising = option("table: denoising", Denoising())
+    validation: Validation = option("table: validation", Validation())
+
+    def rules(self) -> list[Rule]:
+        """What no single value shows to be wrong."""
+        shape, validation = self.architecture, self.validation
+        longest = self.batches.max_length + 2
+        return [
+            *(_language_model_rules(self) if self.kind == "language-model" else _translation_rules(self)),
+            (min(shape.decoder_layers, shape.decoder_feed_forward) < 1, "the decoder's sizes must be above 0"),
+            (self.limits.patience > 0 and not validation.every, "limits.patience needs validation.every"),
+            (self.schedule.kind == "plateau" and not validation.every, "a plateau needs validation.every"),
+            (
+                self.checkpoints.average > 1 and not (self.checkpoints.every or validation.every),
+                "checkpoints.average needs checkpoints.every",
+            ),
+            (
+                self.checkpoints.export == "best" and not validation.every,
+                'checkpoints.export = "best" needs validation.every',
+            ),
+            (
+                self.batches.tokens < longest,
+                "batches.tokens is smaller than one sentence of batches.max_length pieces and its special tokens",
+            ),
+            (
+                shape.max_positions < longest,
+                "architecture.max_positions is too small for batches.max_length pieces and their special tokens",
+            ),
+        ]
+
+
+def _translation_rules(config: TrainConfig) -> list[Rule]:
+    shape = config.architecture
+    return [
+        (shape.encoder_layers < 1, "a translation model needs encoder_layers"),
+        (shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
+        (
+            config.embeddings == "cooccurrence" and not shape.tied_embeddings,
+            'embeddings = "cooccurrence" needs tied_embeddings',
+        ),
+    ]
+
+
+def _language_model_rules(config: TrainConfig) -> list[Rule]:
+    return [
+        (config.architecture.encoder_layers > 0, "a language model has no encoder_layers"),
+        (config.embeddings == "cooccurrence", 'embeddings = "cooccurrence" is for translation models'),
+        (config.validation.translations > 0, "a language model has no validation.translations"),
+    ]
+
+
+def load_train_config(path: Path) -> TrainConfig:
+    """Read a configuration; its relative paths become relative to the file."""
+    config = load_toml(path, TrainConfig)
+    folder = path.parent
+    return dataclasses.replace(config, data=folder / config.data, output=folder / config.output)

@@ -1,0 +1,179 @@
+"""Which examples come when: an endless stream of batches that is a function of the seed and the position alone.
+
+Nothing but the position has to be remembered to go on after an interruption, and every process can plan the
+batches of all.
+"""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt._core.errors import PrismError
+from prism_mt.corpus.data_directory import ShardDataset
+from prism_mt.training.translation.config import Batches
+
+_LOG = logging.getLogger("prism_mt")
+# Special tokens: the end after the source; start, tag and end around the target, of which T input tokens remain.
+SOURCE_EXTRA, TARGET_EXTRA = 1, 2
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in the stream: buffer, batch within it, and examples before it."""
+
+    buffer: int = 0
+    batch: int = 0
+    examples: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The examples of one batch, by row of the data."""
+
+    rows: NDArray[np.int64]
+    reverse: NDArray[np.bool_]
+    """Where the stored target is the source."""
+    noised: NDArray[np.bool_]
+    """Where the source is a noised copy of the target."""
+    target_lengths: NDArray[np.int64]
+    """In pieces."""
+    seed: tuple[int, ...]
+
+    @property
+    def predicted(self) -> int:
+        """Tokens that are predicted: the pieces and the end of each sentence."""
+        return int(self.target_lengths.sum()) + len(self.rows)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """All examples of one pair of languages."""
+
+    pair: str
+    rows: NDArray[np.int64]
+    single: bool
+    """Single sentences, which have one direction only."""
+
+    def __len__(self) -> int:
+        return len(self.rows) * (1 if self.single else 2)
+
+
+class ExampleStream:
+    """Draws the examples of each pair of languages in its share, each once before any comes again."""
+
+    def __init__(self, data: ShardDataset, settings: Batches, denoising_share: float, seed: int) -> None:
+        self.seed, self.settings, self.denoising_share = seed, settings, denoising_share
+        self._lengths = np.stack([data.column(1), data.column(2)])
+        self.groups = group_rows(data, settings.max_length)
+        self._check_weights(data)
+        sizes = np.array([len(group) for group in self.groups], dtype=np.float64)
+        factors = np.array([settings.weights.get(group.pair, 1.0) for group in self.groups])
+        shares = (sizes / sizes.sum()) ** (1 / settings.temperature) * factors
+        if not shares.sum() > 0:
+            raise PrismError(f"{data.folder}: no training pair is left")
+        self.shares = shares / shares.sum()
+        self.examples = int(sizes[factors > 0].sum())
+        """Examples in one epoch."""
+        self._orders: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    def batches(self, position: Place) -> Iterator[tuple[Plan, Place]]:
+        """The batches from `position` on, each with the position after it."""
+        while True:
+            plans = self._plans(position.buffer)
+            for index in range(position.batch, len(plans)):
+                plan = plans[index]
+                position = Place(position.buffer, index + 1, position.examples + len(plan.rows))
+                yield plan, position
+            position = Place(position.buffer + 1, 0, position.examples)
+
+    def _plans(self, buffer: int) -> list[Plan]:
+        """All batches of one buffer, in the order of training."""
+        draw = np.random.default_rng((self.seed, 1, buffer))
+        chosen = [self._draw(number, buffer) for number in range(len(self.groups))]
+        rows = np.concatenate([rows for rows, _ in chosen])
+        reverse = np.concatenate([reverse for _, reverse in chosen])
+        source, target = self._lengths[:, rows]
+        source, target = np.where(reverse, target, source), np.where(reverse, source, target)
+        noised = (draw.random(len(rows)) < self.denoising_share) | (source == 0)
+        source = np.where(noised, target, source)
+        # Random first, so that sentences of equal lengths do not stay with those of their own pair of languages.
+        order = np.lexsort((draw.random(len(rows)), source, target))
+        cuts = cut(source[order] + SOURCE_EXTRA, target[order] + TARGET_EXTRA, self.settings.tokens)
+        parts = [order[start:end] for start, end in cuts]
+        return [
+            Plan(
+                rows[part],
+                reverse[part],
+                noised[part],
+                target[part].astype(np.int64),
+                (self.seed, 2, buffer, number),
+            )
+            for number, part in enumerate(parts[index] for index in draw.permutation(len(parts)))
+        ]
+
+    def _draw(self, number: int, buffer: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows and directions that one group gives to a buffer: the next ones of its shuffled examples."""
+        group, quota = self.groups[number], self.shares[number] * self.settings.buffer
+        start, end = int(quota * buffer), int(quota * (buffer + 1))
+        cycles, offsets = np.divmod(np.arange(start, end), max(1, len(group)))
+        examples = np.zeros(len(offsets), dtype=np.int64)
+        for cycle in np.unique(cycles):
+            examples[cycles == cycle] = self._order(number, int(cycle))[offsets[cycles == cycle]]
+        if group.single:
+            return group.rows[examples], np.zeros(len(examples), dtype=np.bool_)
+        return group.rows[examples // 2], examples % 2 == 1
+
+    def _order(self, number: int, cycle: int) -> NDArray[np.int64]:
+        """The order of a group's examples when it is gone through for the nth time."""
+        if (number, cycle) not in self._orders:
+            self._orders.pop((number, cycle - 2), None)
+            draw = np.random.default_rng((self.seed, 0, number, cycle))
+            self._orders[number, cycle] = draw.permutation(len(self.groups[number]))
+        return self._orders[number, cycle]
+
+    def _check_weights(self, data: ShardDataset) -> None:
+        known = {group.pair for group in self.groups}
+        unknown = sorted(set(self.settings.weights) - known)
+        if unknown:
+            raise PrismError(
+                f"batches.weights: {data.folder} has no pair {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+            )
+
+
+def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
+    """The rows of each pair of languages (`de-en`) and the single sentences of each language (`de`)."""
+    source, target = data.column(1), data.column(2)
+    fits = np.maximum(source, target) <= max_length
+    if not fits.all():
+        _LOG.warning(
+            "%s: %d of %d rows are longer than %d pieces and left out",
+            data.folder,
+            (~fits).sum(),
+            len(fits),
+            max_length,
+        )
+    languages = data.meta.languages
+    count = len(languages)
+    keys = (data.column(3) * count + data.column(4)) * 2 + (source == 0)
+    groups = []
+    for key in np.unique(keys[fits]):
+        rows = np.flatnonzero(fits & (keys == key))
+        first, second = divmod(int(key) // 2, count)
+        single = bool(key % 2)
+        pair = languages[second] if single else f"{languages[first]}-{languages[second]}"
+        groups.append(_Group(pair, rows, single))
+    return groups
+
+
+def cut(sources: NDArray[np.int64], targets: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
+    """Ranges of neighbours that fit into padded batches of so many tokens; lengths include special tokens."""
+    ranges, start, longest = [], 0, 0
+    for index, length in enumerate(np.maximum(sources, targets).tolist()):
+        longest = max(longest, length)
+        if longest * (index + 1 - start) > tokens and index > start:
+            ranges.append((start, index))
+            start, longest = index, length
+    return [*ranges, (start, len(sources))] if len(sources) else ranges

@@ -1,0 +1,333 @@
+"""The cache: what it keeps, and that nothing that happens to a file gives a wrong value or a traceback."""
+
+import multiprocessing
+import os
+import random
+import sqlite3
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prism_mt._core import cache
+from prism_mt._core.cache import (
+    STORES,
+    Keys,
+    Store,
+    clear_store,
+    parse_size,
+    prune_store,
+    size_limit,
+    store_info,
+    store_path,
+)
+from prism_mt._core.errors import PrismError
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "home"))
+    monkeypatch.delenv("PRISM_CACHE_LIMIT", raising=False)
+    return tmp_path / "home"
+
+
+def keys(count: int) -> list[bytes]:
+    return [number.to_bytes(16, "big") for number in range(count)]
+
+
+def filled(count: int = 50) -> Store:
+    store = Store("scores")
+    store.put((key, key * 3) for key in keys(count))
+    return store
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.binary(min_size=1, max_size=20), st.binary(max_size=200), max_size=30))
+def test_what_is_put_is_found_by_another_store(items: dict[bytes, bytes]) -> None:
+    path = Path(os.environ["PRISM_CACHE"]) / f"{random.random()}.sqlite"
+    Store("scores", path).put(items.items())
+    assert Store("scores", path).get([*items, b"another key of more than twenty bytes"]) == items
+
+
+def test_stores_are_separate_files(home: Path) -> None:
+    for name in STORES:
+        Store(name).put([(b"key", name.encode())])
+    assert [Store(name).get([b"key"])[b"key"].decode() for name in STORES] == list(STORES)
+    assert sorted(path.name for path in home.glob("*.sqlite")) == sorted(f"{name}.sqlite" for name in STORES)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions are those of POSIX")
+def test_new_folders_are_private_and_old_ones_stay_as_they_are(home: Path, tmp_path: Path) -> None:
+    before = stat.S_IMODE(tmp_path.stat().st_mode)
+    Store("scores", home / "a" / "scores.sqlite").put([(b"k", b"v")])
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (home / "a", home)] == [0o700, 0o700]
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == before
+    (tmp_path / "shared").mkdir(mode=0o755)
+    mode = (tmp_path / "shared").stat().st_mode
+    Store("scores", tmp_path / "shared" / "scores.sqlite").put([(b"k", b"v")])
+    assert (tmp_path / "shared").stat().st_mode == mode
+
+
+def test_scopes_and_parts_are_told_apart() -> None:
+    scope = Keys("model", "float32")
+    assert scope.key(b"ab", b"c") == Keys("model", "float32").key(b"ab", b"c")
+    others = [
+        scope.key(b"a", b"bc"),
+        scope.key(b"abc"),
+        Keys("modelfloat32").key(b"ab", b"c"),
+        Keys("model", "float16").key(b"ab", b"c"),
+    ]
+    assert len({scope.key(b"ab", b"c"), *others}) == 5
+
+
+def test_another_version_of_the_package_has_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Keys("model").key(b"a")
+    monkeypatch.setattr(cache, "__version__", "0.0.0")
+    assert Keys("model").key(b"a") != before
+
+
+def change_values(path: Path, sql: str, *arguments: Any) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute(sql, arguments)
+
+
+def flip_a_bit(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT id, value FROM entries").fetchall()
+        database.executemany(
+            "UPDATE entries SET value = ? WHERE id = ?",
+            [(bytes([*value[:-1], value[-1] ^ 1]), id) for id, value in rows],
+        )
+
+
+def swap_values(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT id, value FROM entries ORDER BY id").fetchall()
+        turned = [(value, id) for (id, _), (_, value) in zip(rows, rows[1:] + rows[:1], strict=True)]
+        database.executemany("UPDATE entries SET value = ? WHERE id = ?", turned)
+
+
+def all_in_one_file(path: Path) -> None:
+    """Nothing left beside the file from which SQLite could restore it."""
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def overwrite(path: Path) -> None:
+    all_in_one_file(path)
+    path.write_bytes(b"this is no database" * 500)
+
+
+def cut_off(path: Path) -> None:
+    all_in_one_file(path)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+def wrong_table(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE entries")
+        database.execute("CREATE TABLE entries (something TEXT)")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (flip_a_bit, None),
+        (swap_values, None),
+        (lambda path: change_values(path, "UPDATE entries SET value = 7"), None),
+        (lambda path: change_values(path, "UPDATE entries SET value = 'text'"), None),
+        (lambda path: change_values(path, "UPDATE entries SET value = x''"), None),
+        (lambda path: change_values(path, "UPDATE entries SET value = substr(value, 1, 12)"), None),
+        (overwrite, "`prism cache clear scores` makes a new one"),
+        (cut_off, "going on without it"),
+        (wrong_table, "going on without it"),
+    ],
+)
+def test_a_damaged_entry_is_unknown(damage: Any, message: str | None, caplog: Any) -> None:
+    filled()
+    damage(store_path("scores"))
+    store = Store("scores")
+    assert store.get(keys(50)) == {}
+    store.put([(key, key * 3) for key in keys(2)])
+    assert store.get(keys(2)) == ({} if message else {key: key * 3 for key in keys(2)})
+    assert len(caplog.messages) == (message is not None)
+    assert message is None or message in caplog.text
+
+
+def test_random_bytes_anywhere_in_the_file(caplog: Any) -> None:
+    filled(400)
+    path = store_path("scores")
+    all_in_one_file(path)
+    whole, chance = path.read_bytes(), random.Random(1)
+    for _ in range(60):
+        data = bytearray(whole)
+        start = chance.randrange(len(data))
+        data[start : start + 200] = chance.randbytes(len(data[start : start + 200]))
+        path.write_bytes(data)
+        for file in path.parent.glob("*-wal"), path.parent.glob("*-shm"):
+            for one in file:
+                one.unlink()
+        found = Store("scores").get(keys(400))
+        assert all(value == key * 3 for key, value in found.items())
+
+
+def test_several_stores_on_one_file_warn_once(tmp_path: Path, caplog: Any) -> None:
+    (tmp_path / "file").write_text("")  # not even the superuser can make a folder in a file
+    for _ in range(3):
+        store = Store("encodings", tmp_path / "file" / "encodings.sqlite")
+        store.put([(b"k", b"v")])
+        assert store.get([b"k"]) == {}
+    [message] = caplog.messages
+    assert "cannot use the cache of encodings" in message
+    assert "PRISM_CACHE names another folder" in message
+
+
+def test_a_full_disk(caplog: Any) -> None:
+    resource = pytest.importorskip("resource")
+    store = filled(2)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))  # fails as a full disk does
+    try:
+        store.put((key, key * 1000) for key in keys(20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    [message] = caplog.messages
+    assert "going on without it" in message
+    assert Store("scores").get(keys(20)) == {key: key * 3 for key in keys(2)}
+
+
+def test_a_locked_file_is_not_waited_for_without_end(caplog: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(cache, "_PATIENCE", 0.1)
+    store = filled(1)
+    with sqlite3.connect(store.path, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.put([(b"k", b"v")])
+        assert "locked" in caplog.text
+        other.execute("ROLLBACK")
+
+
+def test_the_oldest_entries_go_first() -> None:
+    limit = 200_000
+    store = Store("scores", limit=limit)
+    for start in range(0, 4000, 50):
+        store.put((key, key * 10) for key in keys(4000)[start : start + 50])
+    found = store.get(keys(4000))
+    kept = [key in found for key in keys(4000)]
+    assert kept == sorted(kept)  # only the first are gone
+    assert 400 < sum(kept) < 1200  # 200 kB at about 230 bytes each
+    assert found[keys(4000)[-1]] == keys(4000)[-1] * 10
+    assert store.path.stat().st_size < 1.2 * limit
+
+
+def test_nothing_fits() -> None:
+    store = Store("nbest", limit=0)
+    store.put([(b"k" * 16, b"value")])
+    assert store.get([b"k" * 16]) == {}
+
+
+def write_many(path: Path, seed: int) -> None:
+    store = Store("scores", path)
+    for number in range(seed, 400, 2):
+        key = (number // 2).to_bytes(16, "big")
+        store.put([(key, key * 3)])
+
+
+def test_two_processes_make_and_fill_one_file(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    path = tmp_path / "new" / "c.sqlite"
+    writers = [context.Process(target=write_many, args=(path, seed)) for seed in (0, 1)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert Store("scores", path).get(keys(200)) == {key: key * 3 for key in keys(200)}
+
+
+def test_threads_share_a_store(caplog: Any) -> None:
+    store = Store("scores")
+    threads = [
+        threading.Thread(target=lambda part=part: store.put((key, key) for key in keys(80)[part::4]))
+        for part in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.get(keys(80)) == {key: key for key in keys(80)}
+    assert caplog.messages == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_opens_the_file_itself() -> None:
+    store = filled(5)
+    child = multiprocessing.get_context("fork").Process(target=lambda: store.put([(b"child", b"value")]))
+    child.start()
+    child.join(60)
+    assert child.exitcode == 0
+    assert store.get([b"child", *keys(5)]) == {b"child": b"value", **{key: key * 3 for key in keys(5)}}
+
+
+def test_info_prune_and_clear() -> None:
+    assert (store_info("scores"), prune_store("scores"), clear_store("scores")) == (None, None, None)
+    store = Store("encodings")
+    store.put((key, bytes(10_000)) for key in keys(16))
+    info = store_info("encodings")
+    assert info is not None
+    assert info[:2] == ("encodings", 16)
+    assert info.size > 160_000
+    pruned = prune_store("encodings", 60_000)
+    assert pruned is not None
+    assert pruned.size > 80_000
+    left = store.get(keys(16))
+    assert len(left) == 16 - pruned.entries
+    assert list(left) == keys(16)[pruned.entries :]
+    cleared = clear_store("encodings")
+    assert cleared is not None
+    assert cleared.entries == len(left)
+    assert store.get(keys(16)) == {}
+    store.put([(b"k", b"v")])  # a process that has the file open goes on with it
+    assert Store("encodings").get([b"k"]) == {b"k": b"v"}
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 5000])
+def test_what_is_no_database_is_removed(home: Path, content: bytes) -> None:
+    home.mkdir()
+    store_path("scores").write_bytes(content)
+    if content:
+        with pytest.raises(PrismError, match="run `prism cache clear`"):
+            store_info("scores")
+    freed = clear_store("scores")
+    assert freed is not None
+    assert freed.size == len(content)
+    assert not store_path("scores").exists()
+
+
+def test_a_failure_is_told_again_after_the_file_was_cleared(home: Path, caplog: Any) -> None:
+    home.mkdir()
+    for count in (1, 2):
+        store_path("scores").write_bytes(b"x" * 5000)
+        Store("scores").get([b"k"])
+        assert len(caplog.messages) == count
+        clear_store("scores")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1000", 1000), ("2K", 2048), ("1.5M", 3 << 19), ("20G", 20 << 30), ("1 TiB", 1 << 40), ("5gb", 5 << 30)],
+)
+def test_sizes(text: str, size: int, monkeypatch: Any) -> None:
+    assert parse_size(text) == size
+    monkeypatch.setenv("PRISM_CACHE_LIMIT", text)
+    assert [size_limit(name) for name in STORES] == [size] * 3
+
+
+@pytest.mark.parametrize("text", ["", "much", "G", "1.2.3M", "nan", "inf", "-1G"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(PrismError, match="is not a size"):
+        parse_size(text)

@@ -1,0 +1,3 @@
+"""Fixtures for commands that train."""
+
+from toy_training import sentencepiece, toy_config, toy_data  # noqa: F401

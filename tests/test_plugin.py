@@ -1,0 +1,113 @@
+"""A metric of another, really installed package is in every command, with its options, help and signature."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[1]
+_PYPROJECT = """
+[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+[project]
+name = "prism-mt-vowels"
+version = "1.0"
+[project.entry-points."prism_mt.metrics"]
+vowels = "prism_mt_vowels"
+"""
+_MODULE = '''
+"""A metric that counts vowels."""
+from dataclasses import dataclass
+from prism_mt import Metric, Scorer, SegmentScore, register
+from prism_mt._core.options import option
+
+@register("vowels")
+@dataclass(frozen=True, kw_only=True)
+class Vowels(Metric):
+    """Difference of the numbers of vowels (lower is better)."""
+    lower_is_better = True
+    vowels: str = option("letters that count as vowels", "aeiou", metavar="LETTERS")
+    def open(self, runtime, languages):
+        return VowelScorer(self)
+
+class VowelScorer(Scorer):
+    def __init__(self, metric):
+        self.metric = metric
+    def score(self, segments, tokens=False):
+        count = lambda text: sum(letter in self.metric.vowels for letter in text)
+        for one in segments:
+            yield SegmentScore(float(abs(count(one.hypothesis) - count(one.references[0]))))
+    def signature(self, references=1):
+        return f"vowels|letters:{self.metric.vowels}"
+'''
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plugin")
+    package = folder / "package"
+    package.mkdir()
+    (package / "pyproject.toml").write_text(_PYPROJECT)
+    (package / "prism_mt_vowels.py").write_text(_MODULE)
+    (package / "README.md").write_text("A metric.\n")
+    (folder / "site").mkdir()
+    words = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([sys.executable, *words, "--target", str(folder / "site"), str(package)], check=True)
+    return folder / "site"
+
+
+@pytest.fixture
+def run(site: Path, tmp_path: Path):  # type: ignore[no-untyped-def]
+    import os
+
+    texts = {"a": "banana tree\nsky\n", "b": "banana\nsky high\n", "ref": "banana tree\nsky\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+
+    def call(*words: str, input: str = "") -> str:
+        environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{_ROOT / 'src'}"}
+        done = subprocess.run(
+            [sys.executable, "-m", "prism_mt", *words],
+            capture_output=True, text=True, cwd=tmp_path, env=environment, input=input,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+def test_score_help_and_option(run) -> None:  # type: ignore[no-untyped-def]
+    assert "letters that count as vowels (default: aeiou) [vowels]" in " ".join(run("score", "--help").split())
+    words = ("score", "--cand", "b", "--ref", "ref", "--metric", "vowels", "--format", "json", "--segments")
+    [found] = json.loads(run(*words))["results"]
+    assert found["segments"] == [2.0, 1.0]
+    [found] = json.loads(run(*words, "--vowels", "y"))["results"]
+    assert found["segments"] == [0.0, 0.0]
+    assert found["signature"] == "vowels|letters:y"
+
+
+@pytest.mark.parametrize("metric", ["vowels", "1*ter", "1*vowels"])
+def test_compare_ranks_the_right_way(run, metric: str) -> None:  # type: ignore[no-untyped-def]
+    words = ("compare", "--cand", "A=a", "B=b", "--ref", "ref", "--metric", metric, "--format", "json")
+    assert run(*words).index('"A"') < run(*words).index('"B"')
+
+
+def test_rerank_chooses_the_right_way(run) -> None:  # type: ignore[no-untyped-def]
+    candidates = [{"text": "banana", "score": -1}, {"text": "banana tree", "score": -2}, {"text": "banana tee", "score": -3}]
+    line = json.dumps({"source": "", "translations": candidates})
+    for metric in ("vowels", "1*ter"):
+        assert run("rerank", "--metric", metric, input=line + "\n").strip() != "banana"
+
+
+def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    rows = [
+        {"seg_id": 1, "src": "x", "ref": "banana tree", "sys": {"A": "banana tree", "B": "banana"}, "human": {"A": 90, "B": 40}},
+        {"seg_id": 2, "src": "y", "ref": "sky", "sys": {"A": "sky", "B": "sky high"}, "human": {"A": 80, "B": 60}},
+        {"seg_id": 3, "src": "z", "ref": "a dog", "sys": {"A": "a dog", "B": "dogs are ai"}, "human": {"A": 85, "B": 10}},
+    ]
+    (tmp_path / "judged_en-de.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = run("metaeval", "judged_en-de.jsonl", "--metric", "vowels", "1*ter", "--format", "json")
+    assert "vowels" in out

@@ -1,0 +1,230 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra train")
+
+from tiny_bert import make_bert  # noqa: E402
+
+from prism_mt._core.errors import PrismError  # noqa: E402
+from prism_mt.cli.main import main  # noqa: E402
+from prism_mt.metrics.base import Segment  # noqa: E402
+from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
+from prism_mt.metrics.registry import Setting, make_metric, make_metrics  # noqa: E402
+from prism_mt.training.checkpoints import CheckpointFolder  # noqa: E402
+
+TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an encoder, judgments and a configuration."""
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    make_bert(tmp_path / "bert")
+    rows = [f"the dog barks loudly\t{text}\t{score}\tx\n" for text, score in TRUTH.items()]
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text("ref\thyp\tscore\tnote\n" + "".join(rows * 3), "utf-8")
+    return tmp_path
+
+
+def configure(folder: Path, **settings: object) -> Path:
+    """A configuration; settings with a dot are those of tables."""
+    values: dict[str, object] = {"train": ["train.tsv"], "dev": ["dev.tsv"], "output": "out"}
+    values |= {"encoder": str(folder / "bert"), "device": "cpu", "hidden": 6, "batch": 4}
+    values |= {"limits.epochs": 6, "limits.patience": 20, "optimizer.learning_rate": 0.02}
+    values |= {name.replace("__", "."): value for name, value in settings.items()}
+    path = folder / "run.toml"
+    path.write_text("".join(f"{name} = {value!r}\n" for name, value in values.items()), "utf-8")
+    return path
+
+
+def scores_of(folder: Path, name: str = "out") -> list[float]:
+    metric = make_metric(str(folder / name), Setting("en"))
+    return [one.score for one in metric.score(Segment(text, ("the dog barks loudly",)) for text in TRUTH)]
+
+
+@pytest.mark.parametrize(("kind", "loss"), [("esim", "mse"), ("bilstm", "ranking"), ("bilstm-attention", "mse")])
+def test_a_trained_metric_has_learned(run: Path, kind: str, loss: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, kind=kind, loss=loss, limits__epochs=12))]) == 0
+    assert "dev Pearson" in capsys.readouterr().out
+    found = scores_of(run)
+    assert np.corrcoef(found, list(TRUTH.values()))[0, 1] > 0.8
+    metric = make_metric(str(run / "out"), Setting("en"))
+    assert metric.signature().startswith(f"{kind}|weights:")
+
+
+def test_a_resumed_run_is_the_same_run(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=4, output="whole"))]) == 0
+    assert main(["metric", "train", str(configure(run, limits__epochs=2))]) == 0
+    assert main(["metric", "train", str(configure(run, limits__epochs=4))]) == 0
+    whole, halves = (CheckpointFolder(run / name / "checkpoints", 1, 0).load() for name in ("whole", "out"))
+    assert whole is not None
+    assert halves is not None
+    assert whole[1]["progress"] == halves[1]["progress"]
+    for name, tensor in whole[0].items():
+        assert torch.equal(tensor, halves[0][name]), name
+    read = [(run / name / "valid.csv").read_text("utf-8") for name in ("whole", "out")]
+    assert read[0] == read[1]
+
+
+def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=12, output="first"))]) == 0
+    before = scores_of(run, "first")
+    assert (
+        main(
+            [
+                "metric",
+                "train",
+                str(configure(run, limits__epochs=1, optimizer__learning_rate=1e-9, start="first")),
+            ]
+        )
+        == 0
+    )
+    np.testing.assert_allclose(scores_of(run), before, atol=1e-4)
+    assert main(["metric", "train", str(configure(run, kind="bilstm", start="first", output="other"))]) == 2
+    assert "its kind is esim, here it is bilstm" in capsys.readouterr().err
+
+
+def test_paraphrased_references_are_averaged(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    listed = '{"source": "the dog barks loudly", "hypotheses": [{"text": "a black dog", "score": -1.0}]}\n'
+    (run / "paraphrases.jsonl").write_text(listed, "utf-8")
+    setting = Setting("en", paraphrases=ParaphraseOptions(1, file=run / "paraphrases.jsonl"))
+    segment = Segment("the dog", ("the dog barks loudly",), number=1)
+    (par,) = make_metric(f"par:{run / 'out'}", setting).score([segment])
+    plain = make_metric(str(run / "out"), Setting("en"))
+    both = [
+        next(plain.score([Segment("the dog", (text,))])).score for text in (segment.references[0], "a black dog")
+    ]
+    assert par.score == pytest.approx(sum(both) / 2, abs=1e-6)
+
+
+def test_a_trained_metric_with_the_source_in_place_of_the_reference(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    by_reference, by_source = (
+        next(make_metric(f"{way}{run / 'out'}", Setting("en")).score([segment])).score
+        for way, segment in (("", Segment("a cat", ("the dog",))), ("src:", Segment("a cat", ("?",), "the dog")))
+    )
+    assert by_source == by_reference
+    metric = make_metric(f"src:{run / 'out'}", Setting("en"))
+    assert metric.name == "esim-src"
+    assert metric.needs == {"src"}
+    assert "|trained:ref|" in metric.signature()
+    (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
+    with pytest.raises(PrismError, match="bert knows en only"):
+        make_metric(f"src:{run / 'out'}", Setting("en"))
+    with pytest.raises(PrismError, match="does not know de; it knows en"):
+        make_metric(str(run / "out"), Setting("de"))
+
+
+def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1, side="src"))]) == 2
+    assert "must name the columns src, hyp, score: there is no src" in capsys.readouterr().err
+    for name in ("train.tsv", "dev.tsv"):
+        text = (run / name).read_text("utf-8")
+        (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
+    assert main(["metric", "train", str(configure(run, limits__epochs=1, side="src"))]) == 0
+    metric = make_metric(str(run / "out"), Setting("en"))
+    assert metric.needs == {"src"}
+    assert next(metric.score([Segment("a cat", source="the dog")])).score < 9
+    with pytest.raises(PrismError, match="there are no references to paraphrase"):
+        make_metric(f"par:{run / 'out'}", Setting("en"))
+
+
+def test_score_takes_the_folder_of_a_trained_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):
+        (run / name).write_text(text, "utf-8")
+    capsys.readouterr()
+    names = [str(run / "out"), "bertr", f"0.5*bertr+2*{run / 'out'}"]
+    command = ["score", "--cand", str(run / "cand"), "--ref", str(run / "ref"), "--lang", "en", "--format", "json"]
+    assert main([*command, "--encoder", str(run / "bert"), "--metric", *names]) == 0
+    results = json.loads(capsys.readouterr().out)
+    esim, bertr, both = (float(result["score"]) for result in results["results"])
+    assert both == pytest.approx(0.5 * bertr + 2 * esim, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ref\thyp\n", "there is no score"),
+        ("ref\thyp\tscore\na\tb\tgood\n", "line 2: the score 'good' is not a number"),
+        ("ref\thyp\tscore\na\tb\n", "line 2: 2 columns, expected 3"),
+        ("ref\thyp\tscore\na\tb\t1\n", "at least 2 judgments"),
+    ],
+)
+def test_bad_judgments(run: Path, content: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "train.tsv").write_text(content, "utf-8")
+    assert main(["metric", "train", str(configure(run))]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", [{"optimizer__learning_rate": -1.0}, {"hidden": 0}, {"limits__patience": -1}])
+def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, **settings))]) == 2
+    assert next(iter(settings)).rpartition("__")[2] in capsys.readouterr().err
+
+
+def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    assert main(["metric", "train", str(configure(run, limits__epochs=1, hidden=5))]) == 2
+    assert "from a run with another hidden" in capsys.readouterr().err
+    config = run / "bert" / "config.json"
+    config.write_text(config.read_text("utf-8") + "\n", "utf-8")
+    with pytest.raises(PrismError, match="is not the one that the metric was trained with"):
+        scores_of(run)
+    assert main(["metric", "train", str(configure(run, limits__epochs=2))]) == 2
+    assert "from a run with another encoder" in capsys.readouterr().err
+
+
+def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    path = run / "out" / "metric.json"
+    whole = path.read_text("utf-8")
+    for text, message in [
+        ("[1]", "expected a JSON object"),
+        ("[" * 100_000, "cannot read"),
+        (whole.replace('"hidden": 6', '"hidden": 7'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 6', '"hidden": -6'), "has not the network that metric.json describes"),
+    ]:
+        path.write_text(text, "utf-8")
+        with pytest.raises(PrismError, match=message):
+            scores_of(run)
+
+
+def test_two_metrics_of_one_kind_have_two_names(run: Path) -> None:
+    for seed, output in ((1, "one"), (2, "two")):
+        assert main(["metric", "train", str(configure(run, limits__epochs=1, seed=seed, output=output))]) == 0
+    one, two, bleu = make_metrics([str(run / "one"), str(run / "two"), "bleu"], Setting("en"))
+    assert [one.name, two.name, bleu.name] == [f"esim:{run / 'one'}", f"esim:{run / 'two'}", "bleu"]
+    assert one.signature().startswith(f"esim:{run / 'one'}|weights:")
+    (alone,) = make_metrics([str(run / "one")], Setting("en"))
+    assert alone.name == "esim"
+
+
+def test_other_judgments_are_another_run_but_another_folder_is_not(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
+    monkeypatch.chdir(run)
+    assert main(["metric", "train", "run.toml"]) == 0
+    rows = (run / "train.tsv").read_text("utf-8").replace("\t0", "\t7", 1)
+    (run / "train.tsv").write_text(rows + "a\tb\t3\tx\n", "utf-8")
+    capsys.readouterr()
+    assert main(["metric", "train", "run.toml"]) == 2
+    assert "from a run with another train" in capsys.readouterr().err
+
+
+def test_judgments_that_are_all_the_same(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "dev.tsv").write_text("ref\thyp\tscore\n" + "the dog\ta cat\t1\n" * 4, "utf-8")
+    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 2
+    assert "all scores there are equal" in capsys.readouterr().err
+
+
+def test_long_texts_are_cut_with_a_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["metric", "train", str(configure(run, limits__epochs=1, pieces=3))]) == 0
+    scores_of(run)
+    assert caplog.text.count("reads the first 3 pieces of longer texts") == 1
