@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from prism_mt.evaluation.measure import measured_from, score_all
+from prism_mt.metrics.parallel import ParallelText
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
 from prism_mt.evaluation.compare import Comparison, Significance, compare
-from prism_mt.evaluation.measure import measured_from, score_all
 from prism_mt.metrics import sacrebleu
-from prism_mt.metrics.parallel import ParallelText
 from prism_mt.stats.correlation import Correlation, pearson
 from prism_mt.stats.darr import darr_tau
 from prism_mt.stats.resampling import (
