@@ -20,9 +20,6 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from prism_mt.training.finetune import Finetuner
-from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
-from prism_mt.training.finetune_export import export_finetuned
 
 from prism_mt.cli.main import main as prism
 from prism_mt.engines.factory import EngineConfig
@@ -42,7 +39,8 @@ from prism_mt.report.table import Column, Table, number, render, to_text
 from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
-from prism_mt.training.distributed import World
+from prism_mt.training.api import finetune
+from prism_mt.training.ranking.config import FinetuneConfig, Ranking, load_finetune_config
 
 SETS = [(domain, pair) for domain in ("news", "ted") for pair in ("en-de", "zh-en", "en-ru")]
 PUBLISHED_TAU = {
@@ -105,16 +103,19 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
         limits=replace(config.limits, steps=options.steps or config.limits.steps),
     )
     if ablation:
-        every = config.limits.steps or config.checks.every
-        config = replace(config, checks=replace(config.checks, every=every, export="last"))
-    import torch
-
+        every = config.limits.steps or config.validation.every
+        config = replace(
+            config,
+            validation=replace(config.validation, every=every),
+            checkpoints=replace(config.checkpoints, export="last"),
+        )
     started = time.monotonic()
-    if not Finetuner(config, World(0, 1, torch.device("cpu"))).run():
+    result = finetune(replace(config, device="cpu"))
+    if not result.finished:
         raise SystemExit(f"{name}: stopped; the same command goes on")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{name}: {(time.monotonic() - started) / 60:.1f} minutes, peak memory {peak:.1f} GB")
-    return str(export_finetuned(config))
+    return str(result.folder)
 
 
 def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
