@@ -22,14 +22,14 @@ from pathlib import Path
 import numpy as np
 
 from prism_mt.cli.main import main as prism
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.judgments import Judgments, MetricScores
 from prism_mt.evaluation.machine_references import Studied, study_references
 from prism_mt.evaluation.protocols import preset
 from prism_mt.evaluation.readers import read_judgments
 from prism_mt.evaluation.scoring import make_metric, score_texts
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting
@@ -133,7 +133,7 @@ def spread(judgments: Judgments, count: int) -> Judgments:
 
 def metric_of(name: str, pair: str, model: str) -> Metric:
     source, target = pair.split("-")
-    model_in_use = ModelInUse(model, cached=True)
+    model_in_use = ModelInUse(model)
     return make_metric(name, Setting(target, source, model_in_use, PrismOptions(long="window")))
 
 
@@ -206,7 +206,7 @@ def translation_quality(model: str, pair: str, options: argparse.Namespace) -> t
         : options.translations
     ]
     source, target = pair.split("-")
-    generator = Generator(ModelInUse(model).directory, EngineOptions(), SearchOptions())
+    generator = Generator(ModelInUse(model).directory, EngineConfig(), SearchConfig())
     route = generator.route(target, source)
     outputs = [found[0].text for found in generator.generate([texts.sources[p] or "" for p in chosen], route)]
     references = [reference[place] or "" for place in chosen]

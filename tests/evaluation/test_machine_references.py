@@ -1,6 +1,7 @@
 """Machine-translated references: published cells, and the rules on small judgments."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,11 @@ from prism_mt.cli.main import main
 from prism_mt.evaluation.judgments import Judgments, Texts, families_by_name
 from prism_mt.evaluation.machine_references import (
     Effect,
+    ReferencePlan,
     StudiedMetric,
     StudyLevel,
     StudyOptions,
+    digest_ranks,
     error_free,
     study_references,
 )
@@ -54,10 +57,10 @@ STANDARD_ACCURACY = {
 DIFFERENT = {("news", "zh-en", "Prism")}
 # Segment tau ×100 with standard references; ours within this much of them.
 STANDARD_TAU = {
-    ("news", "en-de"): ({"BLEU": 8.4, "chrF": 11.1, "Prism": 18.9, "Prism+FT": 24.9, "COMET": 25.1}, 0.15),
-    ("news", "zh-en"): ({"BLEU": 15.2, "chrF": 16.7, "Prism": 24.2, "Prism+FT": 26.6, "COMET": 32.1}, 0.6),
-    ("ted", "en-de"): ({"BLEU": 13.4, "chrF": 14.3, "Prism": 23.6, "Prism+FT": 26.4, "COMET": 27.3}, 0.35),
-    ("ted", "zh-en"): ({"BLEU": 11.0, "chrF": 11.4, "Prism": 18.0, "Prism+FT": 20.2, "COMET": 20.8}, 0.65),
+    ("news", "en-de"): ({"BLEU": 8.4, "chrF": 11.1, "Prism": 18.9, "Prism+FT": 24.9, "COMET": 25.1}, 0.2),
+    ("news", "zh-en"): ({"BLEU": 15.2, "chrF": 16.7, "Prism": 24.2, "Prism+FT": 26.6, "COMET": 32.1}, 0.4),
+    ("ted", "en-de"): ({"BLEU": 13.4, "chrF": 14.3, "Prism": 23.6, "Prism+FT": 26.4, "COMET": 27.3}, 0.1),
+    ("ted", "zh-en"): ({"BLEU": 11.0, "chrF": 11.4, "Prism": 18.0, "Prism+FT": 20.2, "COMET": 20.8}, 0.15),
 }
 # System accuracy ×100 of BLEU and chrF with machine-translated references.
 MACHINE_ACCURACY = {
@@ -73,7 +76,9 @@ STANDARD_REFERENCE = {
     ("ted", "zh-en"): "ref-B",
 }
 SYSTEMS = StudyOptions(level="systems")
-RANDOM = StudyOptions(draw="random")
+slow = pytest.mark.skipif(
+    not os.environ.get("PRISM_SLOW"), reason="takes minutes of sacreBLEU: set PRISM_SLOW=1 to run it"
+)
 
 
 def load(read: Read, domain: str, pair: str) -> Judgments:
@@ -121,20 +126,25 @@ def computed(judgments: Judgments, reference: str, options: StudyOptions, *names
     return [round(100 * effect.machine, 1) for effect in study_references(judgments, metrics, options).effects]
 
 
+def equal_accuracies(read: Read, domain: str, pair: str) -> set[tuple[str, str, str]]:
+    printed = MACHINE_ACCURACY[domain, pair]
+    found = computed(load(read, domain, pair), STANDARD_REFERENCE[domain, pair], SYSTEMS, *printed)
+    return {(domain, pair, name) for name, value in zip(printed, found, strict=True) if value == printed[name]}
+
+
 def test_published_accuracies_with_machine_translated_references(read: Read) -> None:
-    equal = set()
-    for (domain, pair), printed in MACHINE_ACCURACY.items():
-        found = computed(load(read, domain, pair), STANDARD_REFERENCE[domain, pair], SYSTEMS, *printed)
-        equal |= {
-            (domain, pair, name) for name, value in zip(printed, found, strict=True) if value == printed[name]
-        }
-    assert {("news", "en-de", "bleu"), ("news", "en-de", "chrf")} <= equal
-    assert len(equal) == 6
+    expected = {("news", "en-de", "bleu"), ("news", "en-de", "chrf")}
+    assert equal_accuracies(read, "news", "en-de") == expected
+
+
+@slow
+def test_six_of_eight_accuracies_with_machine_translated_references_are_as_published(read: Read) -> None:
+    assert sum(len(equal_accuracies(read, domain, pair)) for domain, pair in MACHINE_ACCURACY) == 6
 
 
 def test_segment_tau_of_chrf_with_machine_translated_references(read: Read) -> None:
-    # Published: 7.9.
-    assert computed(load(read, "ted", "en-de"), "ref-A", StudyOptions(), "chrf") == [8.2]
+    # As published. One reference per output instead gives 7.2, the mean over the references of an output's pairs 8.2.
+    assert computed(load(read, "ted", "en-de"), "ref-A", StudyOptions(), "chrf") == [7.9]
 
 
 @pytest.mark.parametrize(("domain", "errors"), [("news", 506.5), ("ted", 471.0)])
@@ -152,7 +162,7 @@ def test_both_rules_for_error_free_outputs_of_english_russian(read: Read, domain
 
 
 class Longer:
-    """The longer the reference, the better; counts what it is asked."""
+    """The longer the output, the better, and even more so the reference; remembers what it is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -160,7 +170,7 @@ class Longer:
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         for segment in segments:
             self.asked.append((segment.hypothesis, segment.references[0]))
-            yield SegmentScore(float(len(segment.references[0])), ())
+            yield SegmentScore(len(segment.hypothesis) + 10.0 * len(segment.references[0]), ())
 
     def scorer(self, lower_is_better: bool = False) -> TextScorer:
         def aggregate(totals: Sequence[float]) -> float:
@@ -184,34 +194,37 @@ def standard(judgments: Judgments) -> MetricScores:
     return scored("longer", judgments.systems, judgments.segments, judgments.scores)
 
 
-def test_references_are_error_free_outputs_of_other_systems() -> None:
+@pytest.mark.parametrize(("level", "standard_result", "machine"), [("segments", 1.0, 0.0), ("systems", 0.0, 1.0)])
+def test_pairs_share_an_error_free_output_of_a_third_system(
+    level: StudyLevel, standard_result: float, machine: float
+) -> None:
     judgments, metric = made(), Longer()
-    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
-    # Segment 1: A for B and C. Segment 2: C for A; B is not judged, C has only its own. Segment 3: A for B and C.
-    assert sorted(metric.asked) == [("a", "ccc"), ("bb", "a"), ("bb", "a"), ("ccc", "a"), ("ccc", "a")]
-    # A has a reference in one segment, B and C in two each.
-    assert (study.segments, study.judged) == (pytest.approx(5 / 3), 3)
+    options = StudyOptions(level=level)
+    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())], options)
+    # A and B: C in no segment that both were judged in. A and C: B is never free of errors. B and C: A in 1 and 3.
+    assert sorted(metric.asked) == [("bb", "a"), ("bb", "a"), ("ccc", "a"), ("ccc", "a")]
+    assert (study.segments, study.judged) == (pytest.approx(2 / 3), 3)
+    # Segments: people say -1, -5 (B) and -5, -1 (C), the metric 12, 12 and 13, 13; of pairs that neither ties one is
+    # concordant and one discordant. Systems: people's means are -3 (B) and -2 (C); under standard references the two
+    # tie, which is wrong.
     [effect] = study.effects
-    assert (effect.standard, effect.spread) == pytest.approx((1.0, 0.0))
-    # People: -1 (A in 2), -1 and -5 (B), -5 and -1 (C); the metric: 3 for the first, 1 for the others.
-    # Pairs with A: 2 concordant, 2 tied by people; untied by people 6, by the metric 4.
-    assert effect.machine == pytest.approx(2 / np.sqrt(6 * 4))
-    assert effect.change == pytest.approx(effect.machine - 1.0)
+    assert (effect.standard, effect.machine, effect.spread) == pytest.approx((standard_result, machine, 0.0))
+    assert effect.metric == "longer"
 
 
 def test_error_rates_are_turned_around() -> None:
     judgments, metric = made(), Longer()
     errors = scored("longer", judgments.systems, judgments.segments, -judgments.scores, lower_is_better=True)
-    [effect] = study_references(judgments, [StudiedMetric(errors, metric.scorer(lower_is_better=True))]).effects
-    assert (effect.standard, effect.machine) == pytest.approx((1.0, -2 / np.sqrt(6 * 4)))
+    studied = StudiedMetric(errors, metric.scorer(lower_is_better=True))
+    assert study_references(judgments, [studied]).effects[0].standard == pytest.approx(1.0)
+    assert study_references(judgments, [studied], SYSTEMS).effects[0].machine == 0.0
 
 
 def test_relatives_do_not_serve() -> None:
-    judgments = replace(made(), families={"A": "team", "B": "team"})
-    metric = Longer()
+    judgments, metric = replace(made(), families={"A": "team", "B": "team"}), Longer()
     study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
-    # A may no longer serve for B.
-    assert sorted(metric.asked) == [("a", "ccc"), ("ccc", "a"), ("ccc", "a")]
+    # A may no longer serve for B and C.
+    assert (metric.asked, study.segments) == ([], 0.0)
     assert study.families == {"team": ("A", "B")}
 
 
@@ -231,24 +244,19 @@ def test_names_that_differ_in_a_trailing_number_are_a_family(
 
 
 def test_one_text_is_drawn_however_many_systems_wrote_it() -> None:
-    # MD5 of "b" begins with 92, that of "a" with 0c.
-    texts = Texts(("s",), {}, {"A": ("x",), "B": ("b",), "C": ("b",), "D": ("a",)})
-    judgments = judged("made", "en-de", "ABCD", "1", np.array([[-1.0], [0.0], [0.0], [0.0]]), texts=texts)
+    # MD5 of "a" begins with 0c, that of "b" with 92.
+    texts = Texts(("s",), {}, {"A": ("x",), "B": ("y",), "C": ("b",), "D": ("b",), "E": ("b",), "F": ("a",)})
+    scores = np.array([[-1.0], [-1.0], [0.0], [0.0], [0.0], [0.0]])
+    judgments, metric = judged("made", "en-de", "ABCDEF", "1", scores, texts=texts), Longer()
+    study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
+    # Only pairs with F itself must take the other text.
+    assert {reference for output, reference in metric.asked if output != "a"} == {"a", "b"}
+    pair = judgments.select("ABCDE")
     metric = Longer()
-    study_references(judgments.select("ABCD"), [StudiedMetric(standard(judgments), metric.scorer())])
-    assert ("x", "a") in metric.asked
-    assert ("x", "b") not in metric.asked
-
-
-def test_pairs_of_systems_share_the_reference_of_a_third() -> None:
-    judgments, metric = made(), Longer()
-    options = StudyOptions(level="systems", draw="random", draws=2)
-    study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())], options)
-    # A and B: C in no segment that both were judged in. A and C: B is never free of errors. B and C: A in 1 and 3.
-    assert sorted(metric.asked) == [("bb", "a"), ("bb", "a"), ("ccc", "a"), ("ccc", "a")]
-    # Means of people: B -3, C -2. Standard: B (-1, -5) and C (-5, -1) tie. Machine: both have the same scores.
-    assert (study.effects[0].standard, study.effects[0].machine) == (0.0, 0.0)
-    assert study.segments == pytest.approx(2 / 3)
+    study_references(pair, [StudiedMetric(standard(pair), metric.scorer())])
+    assert {reference for _, reference in metric.asked} == {"b"}
+    plan = ReferencePlan(judgments, error_free(judgments))
+    assert int(plan.draw(digest_ranks(plan))[0, 1][0]) == 5
 
 
 def test_the_seed_decides_where_the_draw_is_random() -> None:
@@ -290,7 +298,7 @@ def test_scores_that_are_no_penalties() -> None:
     judgments = judged("made", "en-de", ("A", "B"), ("1",), np.array([[0.0], [90.0]]))
     with pytest.raises(PrismError, match="scores above 0"):
         study_references(judgments, [])
-    assert study_references(judgments, [], StudyOptions(error_free="score")).segments == 1
+    assert study_references(judgments, [], StudyOptions(error_free="score")).segments == 0
 
 
 @pytest.mark.parametrize("level", ["segments", "systems"])
@@ -308,8 +316,8 @@ def test_both_results_leave_out_what_has_no_standard_reference(
     assert metric.asked.count(("bb", "a")) == metric.asked.count(("ccc", "a")) == 1
     assert "2 judged outputs without a score of longer" in caplog.text
     if level == "systems":
-        # Standard: B -5, C -1, as people say; machine: the same reference for both is a tie, which is wrong.
-        assert (effect.standard, effect.machine) == (1.0, 0.0)
+        # Standard: B -5, C -1, as people say; machine: 12 and 13.
+        assert (effect.standard, effect.machine) == (1.0, 1.0)
 
 
 def test_a_fall_below_zero_is_a_fall() -> None:

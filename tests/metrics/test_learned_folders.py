@@ -1,94 +1,98 @@
-"""Metrics in the folders that `prism metric train` writes."""
+"""Folders of learned metrics that are not to be trusted."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="needs the extra train")
+torch = pytest.importorskip("torch", reason="needs the extra train")
+hub: Any = pytest.importorskip("huggingface_hub", reason="needs the extra hf")
 
-from metric_runs import configure, scores_of
+from tiny_bert import make_bert  # noqa: E402
 
-from prism_mt._core.errors import PrismError
-from prism_mt.cli.main import main
-from prism_mt.metrics.registry import make_metric, make_metrics
-from prism_mt.metrics.score import score
-from prism_mt.training.api import train_metric
-
-
-def test_paraphrased_references_are_averaged(run: Path) -> None:
-    train_metric(configure(run, limits__epochs=1))
-    listed = '{"source": "the dog barks loudly", "hypotheses": [{"text": "a black dog", "score": -1.0}]}\n'
-    (run / "paraphrases.jsonl").write_text(listed, "utf-8")
-    options = {"paraphrases": 1, "paraphrase_file": run / "paraphrases.jsonl"}
-    metric = make_metric(f"par:{run / 'out'}", options)
-    par = score(["the dog"], ref=["the dog barks loudly"], lang="en", metrics=metric).item().score
-    both = [
-        score(["the dog"], ref=[text], lang="en", metrics=str(run / "out")).item().score
-        for text in ("the dog barks loudly", "a black dog")
-    ]
-    assert par == pytest.approx(sum(both) / 2, abs=1e-6)
+from prism_mt._core.errors import PrismError  # noqa: E402
+from prism_mt.encoders.factory import ALL_LAYERS, open_piece_encoder  # noqa: E402
+from prism_mt.metrics.base import Languages  # noqa: E402
+from prism_mt.metrics.learned import WEIGHTS, Learned, MetricSpec, write_metric  # noqa: E402
+from prism_mt.metrics.learned_network import RegressionNetwork  # noqa: E402
+from prism_mt.metrics.runtime import Runtime  # noqa: E402
+from prism_mt.models.directory import ModelDirectory  # noqa: E402
 
 
-def test_the_source_in_place_of_the_reference(run: Path) -> None:
-    train_metric(configure(run, limits__epochs=1))
-    by_reference = score(["a cat"], ref=["the dog"], lang="en", metrics=str(run / "out")).item()
-    by_source = score(["a cat"], src=["the dog"], lang="en", metrics=f"src:{run / 'out'}").item()
-    assert by_source.score == by_reference.score
-    assert make_metric(f"src:{run / 'out'}").needs == {"src"}
-    assert "|trained:ref|" in by_source.signature
-    (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
-    with pytest.raises(PrismError, match="bert does not know de; it knows en"):
-        score(["a cat"], src=["the dog"], lang="en", src_lang="de", metrics=f"src:{run / 'out'}")
-    with pytest.raises(PrismError, match="does not know de; it knows en"):
-        score(["a cat"], ref=["the dog"], lang="de", metrics=str(run / "out"))
+def no_model() -> ModelDirectory:
+    raise AssertionError("no model is wanted")
 
 
-def test_sources_cannot_be_paraphrased(run: Path) -> None:
-    for name in ("train.tsv", "dev.tsv"):
-        text = (run / name).read_text("utf-8")
-        (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
-    train_metric(configure(run, limits__epochs=1, side="src"))
-    with pytest.raises(PrismError, match="there are no references to paraphrase"):
-        make_metric(f"par:{run / 'out'}")
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MetricSpec:
+    """A metric over the encoder in the folder `bert`."""
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    make_bert(tmp_path / "bert")
+    encoder = open_piece_encoder(str(tmp_path / "bert"), "en", no_model, config=ALL_LAYERS)
+    return MetricSpec("esim", str(tmp_path / "bert"), encoder.digest, "en", encoder.layers, encoder.width, 4, 20)
 
 
-def test_score_takes_the_folder_and_sums_of_it(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train_metric(configure(run, limits__epochs=1))
-    for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):
-        (run / name).write_text(text, "utf-8")
-    capsys.readouterr()
-    names = [str(run / "out"), "bertr", f"0.5*bertr+2*{run / 'out'}"]
-    command = ["score", "--cand", str(run / "cand"), "--ref", str(run / "ref"), "--lang", "en", "--format", "json"]
-    assert main([*command, "--encoder", str(run / "bert"), "--metric", *names]) == 0
-    results = json.loads(capsys.readouterr().out)
-    esim, bertr, both = (float(result["score"]) for result in results["results"])
-    assert both == pytest.approx(0.5 * bertr + 2 * esim, abs=1e-6)
+def write(folder: Path, spec: MetricSpec) -> Path:
+    write_metric(folder, spec, RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden))
+    return folder
 
 
-def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
-    train_metric(configure(run, limits__epochs=1))
-    path = run / "out" / "metric.json"
-    whole = path.read_text("utf-8")
-    for text, message in [
-        ("[1]", "expected a JSON object"),
-        ("[" * 100_000, "cannot read"),
-        (whole.replace('"hidden": 12', '"hidden": 13'), "has not the network that metric.json describes"),
-        (whole.replace('"hidden": 12', '"hidden": -12'), "has not the network that metric.json describes"),
-    ]:
-        path.write_text(text, "utf-8")
-        with pytest.raises(PrismError, match=message):
-            scores_of(run)
+def opened(folder: Path, encoder: str | None = None) -> object:
+    return Learned(folder=folder, encoder=encoder).open(Runtime(), Languages("en"))
 
 
-def test_two_metrics_of_one_kind_have_two_names(run: Path) -> None:
-    for seed, output in ((1, "one"), (2, "two")):
-        train_metric(configure(run, limits__epochs=1, seed=seed, output=output))
-    labels = [metric.label for metric in make_metrics([str(run / "one"), str(run / "two")])]
-    assert labels == [str(run / "one"), str(run / "two")]
+def test_the_hub_is_asked_only_for_an_encoder_that_the_user_named(
+    spec: MetricSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[str, bool]] = []
+
+    def snapshot(name: str, allow_patterns: list[str], local_files_only: bool) -> str:
+        calls.append((name, local_files_only))
+        return str(tmp_path / "bert")
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    folder = write(tmp_path / "metric", replace(spec, encoder="hf:org/bert"))
+    for named in (None, "hf:org/other"):
+        with pytest.raises(
+            PrismError, match="needs the encoder hf:org/bert, which is not on this machine: to fetch"
+        ):
+            opened(folder, named)
+    assert calls == []
+    assert opened(folder, "hf:org/bert")
+    assert calls == [("org/bert", False)]
+    # What has been fetched before is used, without asking the hub again.
+    weights = tmp_path / "hub" / "models--org--bert" / "snapshots" / "0" / "model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.touch()
+    assert opened(folder)
+    assert calls[1:] == [("org/bert", True)]
 
 
-def test_long_texts_are_cut_with_a_warning(run: Path, caplog: pytest.LogCaptureFixture) -> None:
-    train_metric(configure(run, limits__epochs=1, pieces=3))
-    scores_of(run)
-    assert caplog.text.count("reads the first 3 pieces of longer texts") == 1
+def test_digests_are_checked_before_the_encoder_is_read(
+    spec: MetricSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: object) -> None:
+        raise AssertionError("the encoder is not to be read")
+
+    for module in ("bert.read_bert", "pretrained.load_pretrained"):
+        monkeypatch.setattr(f"prism_mt.encoders.{module}", read)
+    folder = write(tmp_path / "metric", replace(spec, encoder_digest="0" * 64))
+    with pytest.raises(PrismError, match="is not the one that the metric was trained with"):
+        opened(folder)
+    (folder / WEIGHTS).write_bytes(b"other weights")
+    with pytest.raises(PrismError, match="its sha256 is not the one in metric.json"):
+        opened(folder)
+
+
+def test_an_encoder_with_code_is_refused(spec: MetricSpec, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    (tmp_path / "bert" / "evil.py").write_text(f"open({str(mark)!r}, 'w')", "utf-8")
+    config = tmp_path / "bert" / "config.json"
+    table = {**json.loads(config.read_text()), "model_type": "evil", "auto_map": {"AutoConfig": "evil.Evil"}}
+    config.write_text(json.dumps(table), "utf-8")
+    with pytest.raises(PrismError, match="wants to run Python code of its own"):
+        opened(write(tmp_path / "metric", spec))
+    assert not mark.exists()

@@ -21,10 +21,9 @@ def study_table(study: ReferenceStudy) -> Table:
         (effect.metric, 100 * effect.standard, 100 * effect.machine, 100 * effect.spread, effect.change)
         for effect in study.effects
     )
-    unit = "pair of systems" if study.options.level == "systems" else "system"
     caption = (
         f"{study.place}: {study.segments:.1f} of {study.judged} segments have a machine-translated reference, "
-        f"on average over every {unit}"
+        "on average over pairs of systems"
     )
     return Table(columns, rows, caption, notes=(_note(study), *_families(study)))
 
