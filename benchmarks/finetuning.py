@@ -20,6 +20,9 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
+from prism_mt.training.finetune import Finetuner
+from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
+from prism_mt.training.finetune_export import export_finetuned
 
 from prism_mt.cli.main import main as prism
 from prism_mt.engines.factory import EngineOptions
@@ -40,9 +43,6 @@ from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
 from prism_mt.training.distributed import World
-from prism_mt.training.finetune import Finetuner
-from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
-from prism_mt.training.finetune_export import export_finetuned
 
 SETS = [(domain, pair) for domain in ("news", "ted") for pair in ("en-de", "zh-en", "en-ru")]
 PUBLISHED_TAU = {

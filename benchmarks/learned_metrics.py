@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from prism_mt.training.metric_trainer import Judged, MetricConfig, MetricTrainer, read_judged
 
 from prism_mt._core.progress import track
 from prism_mt.encoders.cached import StoredEncoder
@@ -44,7 +45,6 @@ from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.stats.correlation import pearson
 from prism_mt.stats.williams import williams_test
-from prism_mt.training.metric_trainer import Judged, MetricConfig, MetricTrainer, read_judged
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"
 LONGEST = 30

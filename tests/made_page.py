@@ -7,9 +7,9 @@ import numpy as np
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Measured, Significance, compare
 from prism_mt.metrics.base import TokenTrace
-from prism_mt.text.parallel import ParallelText
 from prism_mt.report.page import Page, Traces
 from prism_mt.text.lines import lines_of
+from prism_mt.text.parallel import ParallelText
 
 EVIL = """</script><script>alert('1')</script><img src=x onerror="alert(2)">"""
 

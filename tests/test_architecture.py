@@ -77,9 +77,8 @@ def test_no_module_outside_metrics_compares_metric_names() -> None:
             strings: list[ast.expr] = []
             if isinstance(node, ast.Compare):
                 strings = [node.left, *node.comparators]
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr in ("startswith", "endswith"):
-                    strings = list(node.args)
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("startswith", "endswith"):
+                strings = list(node.args)
             for one in strings:
                 for value in ast.walk(one):
                     text = value.value if isinstance(value, ast.Constant) else None

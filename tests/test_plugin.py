@@ -96,7 +96,11 @@ def test_compare_ranks_the_right_way(run, metric: str) -> None:  # type: ignore[
 
 
 def test_rerank_chooses_the_right_way(run) -> None:  # type: ignore[no-untyped-def]
-    candidates = [{"text": "banana", "score": -1}, {"text": "banana tree", "score": -2}, {"text": "banana tee", "score": -3}]
+    candidates = [
+        {"text": "banana", "score": -1},
+        {"text": "banana tree", "score": -2},
+        {"text": "banana tee", "score": -3},
+    ]
     line = json.dumps({"source": "", "translations": candidates})
     for metric in ("vowels", "1*ter"):
         assert run("rerank", "--metric", metric, input=line + "\n").strip() != "banana"
@@ -104,9 +108,21 @@ def test_rerank_chooses_the_right_way(run) -> None:  # type: ignore[no-untyped-d
 
 def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     rows = [
-        {"seg_id": 1, "src": "x", "ref": "banana tree", "sys": {"A": "banana tree", "B": "banana"}, "human": {"A": 90, "B": 40}},
+        {
+            "seg_id": 1,
+            "src": "x",
+            "ref": "banana tree",
+            "sys": {"A": "banana tree", "B": "banana"},
+            "human": {"A": 90, "B": 40},
+        },
         {"seg_id": 2, "src": "y", "ref": "sky", "sys": {"A": "sky", "B": "sky high"}, "human": {"A": 80, "B": 60}},
-        {"seg_id": 3, "src": "z", "ref": "a dog", "sys": {"A": "a dog", "B": "dogs are ai"}, "human": {"A": 85, "B": 10}},
+        {
+            "seg_id": 3,
+            "src": "z",
+            "ref": "a dog",
+            "sys": {"A": "a dog", "B": "dogs are ai"},
+            "human": {"A": 85, "B": 10},
+        },
     ]
     (tmp_path / "judged_en-de.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = run("metaeval", "judged_en-de.jsonl", "--metric", "vowels", "1*ter", "--format", "json")

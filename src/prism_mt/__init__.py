@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from prism_mt.engines.factory import EngineConfig
     from prism_mt.evaluation.readers import read_judgments
     from prism_mt.evaluation.rerank import rerank
-    from prism_mt.generate.api import paraphrase, translate
+    from prism_mt.generate.texts import paraphrase, translate
     from prism_mt.metrics.base import Metric, Scorer, SegmentScore
     from prism_mt.metrics.bertscore import Bertr, BertScore
     from prism_mt.metrics.combined import Combined
@@ -41,7 +41,7 @@ _HOMES = {
     "EngineConfig": "engines.factory",
     "read_judgments": "evaluation.readers",
     "rerank": "evaluation.rerank",
-    **dict.fromkeys(("paraphrase", "translate"), "generate.api"),
+    **dict.fromkeys(("paraphrase", "translate"), "generate.texts"),
     **dict.fromkeys(("Metric", "Scorer", "SegmentScore"), "metrics.base"),
     **dict.fromkeys(("Bertr", "BertScore"), "metrics.bertscore"),
     "Combined": "metrics.combined",
@@ -61,11 +61,49 @@ _HOMES = {
     **dict.fromkeys(("finetune", "train", "train_metric"), "training.api"),
 }
 __all__ = [  # noqa: PLE0604, RUF100
-    "Bertr", "BertScore", "Bleu", "Chrf", "ChrfPlusPlus", "Combined", "EngineConfig", "Laser", "LanguageModelMetric",
-    "Learned", "LoadedModel", "Metric", "MetricScores", "ParBleu", "ParChrf", "Prism", "PrismDual", "PrismError",
-    "PrismRef", "PrismSrc", "Runtime", "Scorer", "Scores", "SegmentScore", "SystemScores", "Ter", "compare", "explain",
-    "filter", "finetune", "judge", "list_metrics", "load_model", "make_metric", "paraphrase", "prepare_corpus",
-    "read_judgments", "register", "rerank", "score", "train", "train_metric", "translate",
+    "BertScore",
+    "Bertr",
+    "Bleu",
+    "Chrf",
+    "ChrfPlusPlus",
+    "Combined",
+    "EngineConfig",
+    "LanguageModelMetric",
+    "Laser",
+    "Learned",
+    "LoadedModel",
+    "Metric",
+    "MetricScores",
+    "ParBleu",
+    "ParChrf",
+    "Prism",
+    "PrismDual",
+    "PrismError",
+    "PrismRef",
+    "PrismSrc",
+    "Runtime",
+    "Scorer",
+    "Scores",
+    "SegmentScore",
+    "SystemScores",
+    "Ter",
+    "compare",
+    "explain",
+    "filter",
+    "finetune",
+    "judge",
+    "list_metrics",
+    "load_model",
+    "make_metric",
+    "paraphrase",
+    "prepare_corpus",
+    "read_judgments",
+    "register",
+    "rerank",
+    "score",
+    "train",
+    "train_metric",
+    "translate",
 ]  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from prism_mt.training.regression.config import load_metric_config
 
 from prism_mt.cli.configs import FOLDER
 from prism_mt.cli.main import main
+from prism_mt.training.regression.config import load_metric_config
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.toml"))
 

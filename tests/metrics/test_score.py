@@ -40,7 +40,12 @@ def test_several_metrics_of_one_kind(folder: str) -> None:
         ref=REF,
         src=SRC,
         lang="en",
-        metrics=[PrismRef(model=folder), PrismRef(model=folder, direction="forward"), "chrf", Bleu(lowercase=True)],
+        metrics=[
+            PrismRef(model=folder),
+            PrismRef(model=folder, direction="forward"),
+            "chrf",
+            Bleu(lowercase=True),
+        ],
     )
     labels = list(found)
     assert len(labels) == 4

@@ -16,11 +16,11 @@ from made_page import EVIL, make_page
 
 from prism_mt.evaluation.buckets import by_name
 from prism_mt.metrics.base import TokenTrace
-from prism_mt.text.parallel import ParallelText
 from prism_mt.report import svg
 from prism_mt.report.flags import EMPTY, FOREIGN, REPEATED, flag
 from prism_mt.report.page import Traces, render_page
 from prism_mt.text.lines import lines_of
+from prism_mt.text.parallel import ParallelText
 
 
 class Elements(HTMLParser):

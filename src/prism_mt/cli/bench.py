@@ -3,37 +3,40 @@
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
 from prism_mt._core.environment import available_cores
-from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
-from prism_mt.cli.compute import DeviceOptions
 from prism_mt.engines.base import Pair
-from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
+from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Format, Table, number, render
 
-_FORMATS: tuple[Quantization, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
+_FORMATS: tuple[Precision, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
 
 
-@dataclass
-class BenchOptions(DeviceOptions):
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions(Config):
     """Options of `prism bench`."""
 
     model: str = option(
         "model: a folder, hf:ORG/NAME, or a name of `prism models list`", DEFAULT_MODEL, metavar="M"
     )
-    segments: int = option("texts to score with every setting", 256, flags=("-n",), metavar="N")
-    pieces: int = option("mean length of a text in pieces of the model's vocabulary", 25, metavar="N")
+    segments: int = option(
+        "texts to score with every setting", 256, flags=("-n",), metavar="N", low=1, high=10_000_000
+    )
+    pieces: int = option(
+        "mean length of a text in pieces of the model's vocabulary", 25, metavar="N", low=1, high=100_000
+    )
     format: Format = option("how to print the table", "text")
 
 
@@ -45,19 +48,17 @@ class _Measured(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def run(options: BenchOptions) -> None:
+def run(options: BenchOptions, engine: EngineConfig) -> None:
     """Score the same made-up texts with every engine and number format of this machine."""
-    if options.segments < 1 or options.pieces < 1:
-        raise PrismError("there must be at least 1 segment of at least 1 piece")
-    model = open_model(options.model, options.offline)
+    model = open_model(options.model, engine.offline)
     pairs = made_up_pairs(model, options.segments, options.pieces)
-    settings = list(_settings(options))
+    settings = list(_settings(engine))
     with counter("measuring", len(settings)) as advance:
         measured = []
         for setting in settings:
             measured.append(_measure(model, setting, pairs))
             advance()
-    print(render(_table(measured, len(pairs), options), options.format), end="")
+    print(render(_table(measured, len(pairs), options, engine), options.format), end="")
 
 
 def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
@@ -77,22 +78,22 @@ def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
     return [Pair(encode.encode_source(text(), tag, tag), encode.encode_target(text(), tag)) for _ in range(count)]
 
 
-def _settings(options: BenchOptions) -> Iterator[EngineOptions]:
+def _settings(config: EngineConfig) -> Iterator[EngineConfig]:
     """What can run here: the number formats of CTranslate2 that the device has, and torch where it is installed."""
-    if options.device != "mps":
+    if config.device != "mps":
         import ctranslate2
 
         from prism_mt.engines.ct2 import resolve_device
 
-        device = resolve_device(options.device.partition(":")[0])
+        device = resolve_device(config.device.partition(":")[0])
         for dtype in _FORMATS:
             if dtype in ctranslate2.get_supported_compute_types(device):
-                yield EngineOptions("ct2", dtype, options.device, options.threads, workers=options.workers)
+                yield replace(config, engine="ct2", precision=dtype)
     if find_spec("torch"):
-        yield EngineOptions("torch", "float32", options.device, options.threads)
+        yield replace(config, engine="torch", precision="float32", workers=None)
 
 
-def _measure(model: ModelDirectory, setting: EngineOptions, pairs: list[Pair]) -> _Measured:
+def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) -> _Measured:
     start = time.perf_counter()
     engine = open_engine(model, setting)
     loaded = time.perf_counter()
@@ -103,7 +104,7 @@ def _measure(model: ModelDirectory, setting: EngineOptions, pairs: list[Pair]) -
     return _Measured(engine.name, engine.dtype, loaded - start, time.perf_counter() - warm, scores)
 
 
-def _table(measured: list[_Measured], segments: int, options: BenchOptions) -> Table:
+def _table(measured: list[_Measured], segments: int, options: BenchOptions, engine: EngineConfig) -> Table:
     first = measured[0]
     rows = tuple(
         (
@@ -126,7 +127,7 @@ def _table(measured: list[_Measured], segments: int, options: BenchOptions) -> T
     )
     notes = (
         f"{segments:,} texts of {options.pieces} pieces on average, each given another, in one direction; "
-        f"{options.threads or available_cores()} threads, device {options.device}",
+        f"{engine.threads or available_cores()} threads, device {engine.device}",
         "load: the first time with a number format, the model is converted",
         "mean error: of the mean log-probability per token, against the first row",
     )
@@ -134,5 +135,8 @@ def _table(measured: list[_Measured], segments: int, options: BenchOptions) -> T
 
 
 COMMAND = Command(
-    "bench", "Measure how fast this machine scores with every engine and number format it has.", BenchOptions, run
+    "bench",
+    "Measure how fast this machine scores with every engine and precision it has.",
+    (BenchOptions, EngineConfig),
+    run,
 )

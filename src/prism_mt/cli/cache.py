@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
 from prism_mt._core.cache import (
     STORES,
     Freed,
@@ -15,7 +15,7 @@ from prism_mt._core.cache import (
 )
 from prism_mt._core.environment import cache_folder
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import suggestion
+from prism_mt._core.options import Config, option, suggestion
 from prism_mt.report.table import Column, Format, Table, render
 
 _ENTRIES: dict[StoreName, str] = {
@@ -26,22 +26,22 @@ _ENTRIES: dict[StoreName, str] = {
 _STORES = f"{', '.join(STORES)} (default: all of them)"
 
 
-@dataclass
-class InfoOptions:
+@dataclass(frozen=True, kw_only=True)
+class InfoOptions(Config):
     """Options of `prism cache info`."""
 
     format: Format = option("output format", "text")
 
 
-@dataclass
-class ClearOptions:
+@dataclass(frozen=True, kw_only=True)
+class ClearOptions(Config):
     """Options of `prism cache clear`."""
 
     stores: list[str] = option(_STORES, [], positional=True)
 
 
-@dataclass
-class PruneOptions:
+@dataclass(frozen=True, kw_only=True)
+class PruneOptions(Config):
     """Options of `prism cache prune`."""
 
     stores: list[str] = option(_STORES, [], positional=True)
@@ -110,8 +110,8 @@ COMMAND = Group(
     "cache",
     "Cached scores, encodings (texts as vectors) and n-best lists: how much room they take, and how to free it.",
     (
-        Command("info", "Show what is cached and how much room it takes.", InfoOptions, run_info),
-        Command("clear", "Drop cached scores, encodings and n-best lists.", ClearOptions, run_clear),
-        Command("prune", "Drop the oldest entries until the rest fits.", PruneOptions, run_prune),
+        Command("info", "Show what is cached and how much room it takes.", (InfoOptions,), run_info),
+        Command("clear", "Drop cached scores, encodings and n-best lists.", (ClearOptions,), run_clear),
+        Command("prune", "Drop the oldest entries until the rest fits.", (PruneOptions,), run_prune),
     ),
 )

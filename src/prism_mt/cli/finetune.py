@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
+from prism_mt._core.options import option
 from prism_mt.cli.running import EPILOG, RunOptions, report
 from prism_mt.training import api
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class FinetuneOptions(RunOptions):
     """Options of `prism finetune`."""
 
@@ -32,7 +33,7 @@ def finetune(options: FinetuneOptions) -> int:
 COMMAND = Command(
     "finetune",
     "Fine-tune a model on the pairs of `prism judgments pairs`.",
-    FinetuneOptions,
+    (FinetuneOptions,),
     finetune,
     epilog=f"""{EPILOG.format(command="finetune")}
 Whether it helped: prism metaeval OTHER_JUDGMENTS --metric prism-ref --model mini finetuned/model""",

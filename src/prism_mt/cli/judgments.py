@@ -4,9 +4,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
-from prism_mt.cli.metaeval_data import TableOptions, write_tables
+from prism_mt._core.options import Config, option
+from prism_mt.cli.output import TableOptions, write_tables
 from prism_mt.evaluation.mqm import score_from_errors
 from prism_mt.evaluation.overlap import warn_of_overlap
 from prism_mt.evaluation.ranking_pairs import (
@@ -22,8 +23,8 @@ from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Table, number
 
 
-@dataclass(kw_only=True)
-class PairOptions(TableOptions):
+@dataclass(frozen=True, kw_only=True)
+class PairOptions(Config):
     """Options of `prism judgments pairs`."""
 
     judgments: list[Path] = option(
@@ -52,7 +53,7 @@ class PairOptions(TableOptions):
     )
 
 
-def run_pairs(options: PairOptions) -> None:
+def run_pairs(options: PairOptions, output: TableOptions) -> None:
     """Write the pairs and print how many there are."""
     if options.held_out < 0 or options.minimum < 0:
         raise PrismError("--held-out and --minimum must not be negative")
@@ -74,7 +75,7 @@ def run_pairs(options: PairOptions) -> None:
     train, valid = split_off(ranked, options.held_out)
     write_ranked(options.folder / "train.jsonl", train)
     write_ranked(options.folder / "valid.jsonl", valid)
-    write_tables([_counts(ranked, valid)], options)
+    write_tables([_counts(ranked, valid)], output)
 
 
 def _counts(ranked: list[RankedSegment], valid: list[RankedSegment]) -> Table:
@@ -101,5 +102,7 @@ _EPILOG = """example:
 COMMAND = Group(
     name="judgments",
     help="prepare human judgments",
-    commands=(Command("pairs", "pairs of outputs to fine-tune on", PairOptions, run_pairs, _EPILOG),),
+    commands=(
+        Command("pairs", "pairs of outputs to fine-tune on", (PairOptions, TableOptions), run_pairs, _EPILOG),
+    ),
 )

@@ -2,32 +2,30 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
-from prism_mt.cli.metaeval_data import (
-    Judged,
-    MetricOptions,
-    OutputOptions,
-    TableOptions,
-    check_plot,
-    load,
-    protocol_of,
-    write_tables,
-)
-from prism_mt.cli.metaeval_more import BIAS, DISAGREEMENTS, SWEEP
+from prism_mt._core.options import Config, option
+from prism_mt.cli.judged import JudgedOptions
+from prism_mt.cli.metaeval_bias import BIAS
+from prism_mt.cli.metaeval_disagreements import DISAGREEMENTS
 from prism_mt.cli.metaeval_references import REFERENCES
-from prism_mt.evaluation.judge import Evaluation, judge, pooled_accuracy
+from prism_mt.cli.metaeval_sweep import SWEEP
+from prism_mt.cli.output import PlotOptions, TableOptions, write_tables, write_text
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.evaluation.collect import JudgedMetrics
 from prism_mt.evaluation.levels import Resampling
 from prism_mt.evaluation.protocols import PROTOCOLS, Level, Protocol, StatisticName, Test
-from prism_mt.report.metaeval import evaluation_table, overview_table
-from prism_mt.report.table import Column, Table, number, titles
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.report.judging import Judging, judge_all
+from prism_mt.report.table import Column, Table, titles
 from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
 
 
-@dataclass(kw_only=True)
-class MetaevalOptions(MetricOptions, OutputOptions):
+@dataclass(frozen=True, kw_only=True)
+class MetaevalOptions(Config):
     """Options of `prism metaeval`."""
 
     judgments: list[Path] = option(
@@ -36,89 +34,75 @@ class MetaevalOptions(MetricOptions, OutputOptions):
         positional=True,
         metavar="JUDGMENTS",
     )
-    level: Level | None = option("what is judged (instead of the preset's)", None)
-    statistic: StatisticName | None = option("agreement with people (instead of the preset's)", None)
-    over: Averaging | None = option("average correlations over segments or systems", None)
-    test: Test | None = option("significance test (instead of the preset's)", None)
+    level: Level | None = option("what is judged (instead of the protocol's)", None)
+    statistic: StatisticName | None = option("agreement with people (instead of the protocol's)", None)
+    average_over: Averaging | None = option("average correlations over segments or systems", None)
+    test: Test | None = option("significance test (instead of the protocol's)", None)
     ties: TieRule | None = option("what a metric's tie is in daRR", None)
     intervals: bool = option("bootstrap intervals even where the test needs none", False)
-    top: int | None = option("only the N systems that people like best", None, metavar="N")
+    top: int | None = option("only the N systems that people like best", None, metavar="N", low=2)
     drop_outliers: bool = option("leave out systems far from the others", False)
-    draws: int = option("how often random procedures draw", 1000, metavar="N")
-    seed: int = option("seed of random procedures", 1, metavar="N")
+    draws: int = option("how often random procedures draw", 1000, metavar="N", low=1)
+    seed: int = option("seed of random procedures", 1, metavar="N", low=0)
     alpha: float = option("level of significance", 0.05, metavar="A")
 
 
-def run(options: MetaevalOptions) -> None:
+def run(
+    options: MetaevalOptions,
+    judged: JudgedOptions,
+    output: TableOptions,
+    plots: PlotOptions,
+    engine: EngineConfig,
+    metric_options: dict[str, Any],
+) -> None:
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
-    protocol = _protocol(options)
-    check_plot(options)
+    protocol = _protocol(options, judged.rules)
+    plots.check()
     resampling = Resampling(options.draws, options.seed, options.alpha)
-    judged = [_selected(item, options) for item in load(options.judgments, options.scores, options, protocol)]
-    intervals = options.intervals or bool(options.plot and protocol.level != "systems")
-    evaluations = [
-        judge(
-            item.judgments,
-            item.metrics,
-            protocol=protocol,
-            resampling=resampling,
-            intervals=intervals,
-            reference=item.reference,
-        )
-        for item in judged
-    ]
-    tables = [evaluation_table(evaluation) for evaluation in evaluations]
-    if len(evaluations) > 1:
-        tables.append(overview_table(evaluations))
-        if protocol.level == "systems":
-            tables.append(_pooled_accuracy(judged))
-    write_tables(tables, options)
-    if options.plot:
-        _plot(evaluations, judged, options.plot)
+    metrics = judged.computed(metric_options)
+    items = judged.load(options.judgments, judged.scores, Runtime(engine), metrics, protocol)
+    intervals = options.intervals or bool(plots.plot and protocol.level != "systems")
+    found = judge_all([_selected(item, options) for item in items], protocol, resampling, intervals)
+    write_text(found.to_text(output.format, output.width), output)
+    if plots.plot:
+        _plot(found, plots.plot)
 
 
-def list_presets(options: TableOptions) -> None:
-    """Print the presets."""
+def list_protocols(output: TableOptions) -> None:
+    """Print the protocols."""
     rows = tuple((name, protocol.description, protocol.level) for name, protocol in PROTOCOLS.items())
-    write_tables([Table((Column("preset"), Column("rules"), Column("judges")), rows)], options)
+    write_tables([Table((Column("protocol"), Column("rules"), Column("judges")), rows)], output)
 
 
-def _protocol(options: MetaevalOptions) -> Protocol:
-    """The preset's protocol with what the command line says instead."""
-    protocol = protocol_of(options)
+def _protocol(options: MetaevalOptions, protocol: Protocol) -> Protocol:
+    """Change the protocol where the command line says so."""
     return replace(
         protocol,
         level=options.level or protocol.level,
         statistic=options.statistic or protocol.statistic,
-        over=options.over or protocol.over,
+        over=options.average_over or protocol.over,
         test=options.test or protocol.test,
         ties=options.ties or protocol.ties,
     )
 
 
-def _selected(item: Judged, options: MetaevalOptions) -> Judged:
+def _selected(item: JudgedMetrics, options: MetaevalOptions) -> JudgedMetrics:
     judgments = item.judgments
     if options.drop_outliers:
         judgments = judgments.without_outliers()
     if options.top is not None:
-        if options.top < 2:
-            raise PrismError(f"--top must leave at least 2 systems, not {options.top}")
         judgments = judgments.top_systems(options.top)
+    if len(judgments.systems) < 2 and judgments.preferences is None:
+        raise PrismError(f"{judgments.place}: fewer than 2 systems are judged, so that nothing can be compared")
     return replace(item, judgments=judgments)
 
 
-def _pooled_accuracy(judged: list[Judged]) -> Table:
-    """Pairs of systems of all language pairs together, as the shared tasks count them."""
-    found = pooled_accuracy((item.judgments, item.metrics) for item in judged)
-    rows = [(one.metric, one.accuracy, one.pairs) for one in found]
-    columns = (Column("metric"), number("accuracy"), number("pairs", 0))
-    return Table(columns, tuple(rows), "Accuracy over pairs of systems, all language pairs pooled")
-
-
-def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> None:
+def _plot(found: Judging, path: Path) -> None:
     from prism_mt.report.plots import Scatter, numbered, plot_bars, plot_systems
 
-    for evaluation, title, item in zip(evaluations, titles(evaluations), judged, strict=True):
+    for evaluation, title, item in zip(
+        found.evaluations, titles(list(found.evaluations)), found.judged, strict=True
+    ):
         judgments, title = item.judgments, title.replace(" ", "-").replace("/", "-")
         plot_bars(evaluation, numbered(path, title, "bars"))
         human = judgments.system_means()
@@ -131,9 +115,9 @@ def _plot(evaluations: list[Evaluation], judged: list[Judged], path: Path) -> No
 
 
 _EPILOG = """examples:
-  prism metaeval mqm_en-de.jsonl --preset wmt21-mqm --metric chrf bleu --scores comet.tsv
-  prism metaeval mqm_en-de.jsonl --preset wmt21-mqm --metric prism-ref --model mini finetuned/model
-  prism metaeval DA-syslevel.csv --preset wmt19-sys --scores BLEU.sys.score --plot figures.pdf
+  prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric chrf bleu --scores comet.tsv
+  prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric prism-ref --model mini finetuned/model
+  prism metaeval DA-syslevel.csv --protocol wmt19-sys --scores BLEU.sys.score --plot figures.pdf
   prism metaeval sweep dev.jsonl --test test.jsonl --scores dev.tsv --test-scores test.tsv --combine chrF Prism
   prism metaeval disagreements mqm_en-de.jsonl --metric chrf"""
 
@@ -145,7 +129,14 @@ COMMAND = Group(
         DISAGREEMENTS,
         BIAS,
         REFERENCES,
-        Command("presets", "list the rules of the shared tasks", TableOptions, list_presets),
+        Command("protocols", "list the rules of the shared tasks", (TableOptions,), list_protocols),
     ),
-    default=Command("metaeval", "judge metrics against human judgments", MetaevalOptions, run, _EPILOG),
+    default=Command(
+        "metaeval",
+        "judge metrics against human judgments",
+        (MetaevalOptions, JudgedOptions, TableOptions, PlotOptions, EngineConfig),
+        run,
+        _EPILOG,
+        metrics=True,
+    ),
 )

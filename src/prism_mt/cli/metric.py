@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from prism_mt._core.arguments import Command, Group, option
+from prism_mt._core.arguments import Command, Group
+from prism_mt._core.options import option
 from prism_mt.cli.running import EPILOG, RunOptions, report
 from prism_mt.training import api
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class MetricTrainOptions(RunOptions):
     """Options of `prism metric train`."""
 
@@ -36,7 +37,7 @@ COMMAND = Group(
         Command(
             "train",
             "Train a metric (bilstm, bilstm-attention or esim) on human judgments.",
-            MetricTrainOptions,
+            (MetricTrainOptions,),
             train,
             epilog=f"""The files are tab-separated; their first line has ref, hyp and score among its columns:
   train = ["wmt16.tsv"]

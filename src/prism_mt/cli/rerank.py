@@ -1,29 +1,29 @@
 """`prism rerank`: choose the best of several translations."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
-from prism_mt.cli.encoders import EncoderOptions
-from prism_mt.cli.score import metric_names, needs_language
-from prism_mt.cli.translate import ModelOptions, fingerprint
-from prism_mt.engines.factory import EngineOptions
-from prism_mt.generate.generator import Generator
-from prism_mt.generate.mbr import Comparison, Utility, rerank
-from prism_mt.generate.nbest import Record, open_lists, write_lists
-from prism_mt.generate.options import SearchOptions
-from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import METRICS, ModelInUse, Setting, entry, make_metric
+from prism_mt.engines.config import resolve_engine
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.evaluation.rerank import check_rerank, rerank_with
+from prism_mt.generate.nbest import ListFormat, Record, fingerprint, open_lists, write_lists
+from prism_mt.generate.options import SearchConfig
+from prism_mt.generate.texts import open_translator
+from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.registry import has_option, make_metric, make_metrics
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.text.lines import Lines, open_lines
 
 
-@dataclass
-class RerankOptions(EncoderOptions, ModelOptions):
+@dataclass(frozen=True, kw_only=True)
+class RerankOptions(Config):
     """Options of `prism rerank`."""
 
     file: str = option(
@@ -33,94 +33,80 @@ class RerankOptions(EncoderOptions, ModelOptions):
         positional=True,
     )
     metric: str = option(
-        f"one of {', '.join(METRICS)}, or the folder of a trained one; those that need no reference (prism-src, "
-        "prism-dual, …, lm) choose what is best by itself or given the source, all others what is best on average when "
-        "the other candidates are its references (minimum Bayes risk)",
+        "a metric as for `prism score`; those that need no reference choose what is best by itself or given the "
+        "source, all others what is best on average when the other candidates are its references (minimum Bayes risk)",
         "prism-ref",
         flags=("-m",),
         metavar="NAME",
     )
-    n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N")
-    lang: str | None = option("language of the candidates", None, flags=("--to", "-l"), metavar="XX")
-    src_lang: str | None = option(
-        "language of the sources, where the model needs it", None, flags=("--from",), metavar="XX"
+    n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N", low=1)
+    lang: str = option("language of the candidates", "", flags=("--to", "-l"), metavar="XX")
+    src_lang: str = option(
+        "language of the sources, where the model needs it", "", flags=("--from",), metavar="XX"
     )
-    samples: int | None = option("draw so many candidates from the model itself", None, metavar="N")
-    temperature: float = option("of the samples", 1.0, metavar="T")
-    top_k: int = option("draw samples from the K most probable tokens only; 0 means all", 0, metavar="K")
-    top_p: float = option("draw from the fewest tokens that together have probability P", 1.0, metavar="P")
-    seed: int = option("another seed gives other samples", 0, metavar="N")
+    format: ListFormat = option(
+        "text: a hypothesis a line; tsv: line, rank, score, hypothesis; jsonl: an object per input", "text"
+    )
+    output: Path | None = option(
+        "write here instead of standard output; until all is done, FILE.partial has what there is, and the same "
+        "command goes on from there",
+        None,
+        flags=("-o",),
+        metavar="FILE",
+    )
+    samples: int | None = option("draw so many candidates from the model itself", None, metavar="N", low=1)
+    sample_temperature: float = option("divides the logits of samples", 1.0, metavar="T", low=1e-3, high=1e3)
+    sample_top_k: int = option("draw samples from the K most probable tokens; 0: all", 0, metavar="K", low=0)
+    sample_top_p: float = option(
+        "draw samples from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
+    )
+    sample_seed: int = option("another seed gives other samples", 0, metavar="N")
 
 
-class Candidates(NamedTuple):
-    """Lists to choose from."""
+class _Candidates(NamedTuple):
+    """Lists to choose from: what they are read from, how they are made, and the lists from a place on."""
 
     lines: Lines
-    """What they are read or made from."""
     origin: str
-    """How they are made, for the identity of a run."""
     records: Callable[[int], Iterator[Record]]
-    """The lists from a place, counted from 0, on."""
 
 
-def run(options: RerankOptions) -> None:
+def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Rerank, and write the best."""
-    [name] = metric_names([options.metric])
-    by_source = "ref" not in entry(name).needs
-    if options.n < 1:
-        raise PrismError(f"at least 1 hypothesis must be written, not {options.n}")
-    if options.lang is None and (options.samples is not None or needs_language(name)):
+    # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
+    if has_option(make_metric(options.metric), "overlong"):
+        metric_options = {"overlong": "truncate", **metric_options}
+    [metric] = make_metrics([options.metric], metric_options)
+    check_rerank(metric, options.lang, has_sources=True)
+    if options.samples is not None and not options.lang:
         raise PrismError("say which language the candidates are in: --to XX")
-    needs_source = "src" in entry(name).needs
     candidates = (
-        _read(options.file, needs_source) if options.samples is None else _sampled(options, options.samples)
+        _read(options.file, metric)
+        if options.samples is None
+        else _sampled(options, options.samples, metric_options.get("model", DEFAULT_MODEL), engine)
     )
     count = candidates.lines.count()
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
-    # Torch encodes a candidate once for all that are compared with it.
-    model = ModelInUse(options.model, options.offline, options.engine_options("torch"))
-    # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
-    prism = PrismOptions(long="truncate")
-    setting = Setting(
-        options.lang or "",
-        options.src_lang,
-        model,
-        prism,
-        encoder=options.encoder,
-        language_model=options.language_model,
-    )
-    metric = make_metric(name, setting)
-    run = fingerprint(candidates.lines, metric.signature(), candidates.origin, options.n)
+    runtime = Runtime(resolve_engine(engine, "rerank"))
+    scorer = metric.open(runtime, Languages(options.lang, options.src_lang))
+    digest = fingerprint(candidates.lines, scorer.signature(), candidates.origin, options.n)
     with counter("reranking", count) as advance:
 
         def records(done: int) -> Iterator[Record]:
             for _ in range(done):
                 advance()
-            for record in rerank(candidates.records(done), utility(metric), by_source, done + 1):
+            for record in rerank_with(candidates.records(done), metric, scorer, done + 1):
                 yield Record(record.source, record.hypotheses[: options.n])
                 advance()
 
-        write_lists(options.output, "translations", options.format, run, records)
+        write_lists(options.output, "translations", options.format, digest, records)
 
 
-def utility(metric: Metric) -> Utility:
-    """A metric as a utility: the other candidate takes the place of the reference, and higher is better."""
-    sign = -1.0 if metric.name == "ter" else 1.0
-
-    def values(comparisons: Iterable[Comparison]) -> Iterator[float]:
-        segments = (
-            Segment(hypothesis, () if reference is None else (reference,), source, number)
-            for hypothesis, reference, source, number in comparisons
-        )
-        return (sign * result.score for result in metric.score(segments))
-
-    return values
-
-
-def _read(file: str, needs_source: bool) -> Candidates:
-    """Lists from a JSONL file."""
+def _read(file: str, metric: Metric) -> _Candidates:
+    """Read lists from a JSONL file."""
     lists = open_lists(file)
+    needs_source = "src" in metric.needs
 
     def records(done: int) -> Iterator[Record]:
         for number, record in enumerate(lists, start=1):
@@ -131,45 +117,35 @@ def _read(file: str, needs_source: bool) -> Candidates:
             if number > done:
                 yield record
 
-    return Candidates(lists.lines, "read", records)
+    return _Candidates(lists.lines, "read", records)
 
 
-def _sampled(options: RerankOptions, samples: int) -> Candidates:
-    """Samples of the model's translations of plain texts."""
-    search = SearchOptions(
-        "sample",
-        samples,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
-        seed=options.seed,
+def _sampled(options: RerankOptions, samples: int, model: str, engine: EngineConfig) -> _Candidates:
+    """Sample the model's translations of plain texts."""
+    search = SearchConfig(
+        method="sample",
+        n=samples,
+        temperature=options.sample_temperature,
+        top_k=options.sample_top_k,
+        top_p=options.sample_top_p,
+        seed=options.sample_seed,
     )
     texts = open_lines(options.file)
-    model = options.open()
-    generator = Generator(model, EngineOptions("torch", device=options.device, threads=options.threads), search)
-    route = generator.route(options.lang or "", options.src_lang)
-    generator.check(texts, route, lambda place: f"{texts.name}, line {place + 1}")
-
-    def records(done: int) -> Iterator[Record]:
-        found = generator.generate(
-            islice(iter(texts), done, None), route, lambda place: f"{texts.name}, line {done + place + 1}"
-        )
-        return (
-            Record(source, hypotheses)
-            for source, hypotheses in zip(islice(iter(texts), done, None), found, strict=True)
-        )
-
-    return Candidates(texts, f"{model.digest} {search.signature()} {samples} {route}", records)
+    opened = open_translator(
+        to=options.lang, src_lang=options.src_lang or None, model=model, search=search, config=engine
+    )
+    return _Candidates(texts, str(opened.identity), lambda done: opened.records(texts, done))
 
 
 COMMAND = Command(
     "rerank",
     "Choose the best of several translations by minimum Bayes risk, or by their probability given the source.",
-    RerankOptions,
+    (RerankOptions, EngineConfig),
     run,
+    metrics=True,
     epilog="""examples:
   prism translate --to de -n 20 --format jsonl input.txt | prism rerank --to de
   prism rerank --metric chrf lists.jsonl
-  prism rerank --to de --samples 32 --top-p 0.95 input.txt -o output.txt
+  prism rerank --to de --samples 32 --sample-top-p 0.95 input.txt -o output.txt
 """,
 )

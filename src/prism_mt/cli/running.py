@@ -5,15 +5,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt._core.arguments import option
+from prism_mt._core.options import Config, option
 from prism_mt.training.api import TrainingResult
 
 EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
 Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml"""
 
 
-@dataclass
-class RunOptions:
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Config):
     """Options of every run."""
 
     config: Path = option("TOML file with all settings of the run", positional=True)

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from prism_mt._core.arguments import Command, option
+from prism_mt._core.arguments import Command
+from prism_mt._core.options import option
 from prism_mt.cli.running import EPILOG, RunOptions, report
 from prism_mt.training import api
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class TrainOptions(RunOptions):
     """Options of `prism train`."""
 
@@ -31,7 +32,7 @@ def train(options: TrainOptions) -> int:
 COMMAND = Command(
     "train",
     "Train a translation model, or a language model, on the shards of `prism corpus prepare`.",
-    TrainOptions,
+    (TrainOptions,),
     train,
     epilog=EPILOG.format(command="train"),
 )

@@ -27,7 +27,6 @@ LASER_ENCODING = 12_000
 LANGUAGE_MODEL = 2048
 
 
-
 def search_window(width: int) -> int:
     """Return how many segments with `width` hypotheses each fill some sixteen batches of 32 tokens a segment."""
     return max(16, 16 * SEARCH["ct2"].cpu // (32 * width))

@@ -24,7 +24,8 @@ class EngineConfig(Config):
     TITLE: ClassVar[str] = "engine options"
 
     engine: Literal["auto", "ct2", "torch"] = option(
-        "ct2 (CTranslate2) or torch (needs the extra `train`); auto takes the faster one that can do the task", "auto"
+        "ct2 (CTranslate2) or torch (needs the extra `train`); auto takes the faster one that can do the task",
+        "auto",
     )
     precision: Precision = option("number format; all but float32 need the ct2 engine", "float32")
     device: str = option("auto, cpu, cuda, cuda:0,1 (several GPUs, ct2 only) or mps (torch only)", "auto")

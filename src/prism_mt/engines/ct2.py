@@ -109,4 +109,6 @@ def check_precision(precision: str, device: str) -> None:
 
     supported = ctranslate2.get_supported_compute_types(device)
     if precision not in supported:
-        raise PrismError(f"this {device} device cannot compute in {precision}; it has {', '.join(sorted(supported))}")
+        raise PrismError(
+            f"this {device} device cannot compute in {precision}; it has {', '.join(sorted(supported))}"
+        )

@@ -211,9 +211,7 @@ class Feed:
 class Scorer:
     """What an actor does with a batch. The model is loaded with the first."""
 
-    def __init__(
-        self, folder: Path, digest: str, config: EngineConfig, temperature: float, version: str
-    ) -> None:
+    def __init__(self, folder: Path, digest: str, config: EngineConfig, temperature: float, version: str) -> None:
         self._folder = folder
         self._digest = digest
         self._config = config

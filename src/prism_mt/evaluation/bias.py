@@ -8,7 +8,7 @@ import numpy as np
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.readers.fields import number, records
-from prism_mt.metrics.base import Metric, Segment
+from prism_mt.metrics.base import Scorer, Segment
 
 _REFERENCE = ("reference", "ref")
 
@@ -80,16 +80,16 @@ def with_beams(paraphrases: Sequence[Paraphrase], beams: Callable[[list[str]], I
     return [*(Paraphrase(reference, text, "beam") for reference, text in found), *paraphrases]
 
 
-def score_paraphrases(paraphrases: Sequence[Paraphrase], metric: Metric) -> list[Paraphrase]:
+def score_paraphrases(paraphrases: Sequence[Paraphrase], scorer: Scorer) -> list[Paraphrase]:
     """Score every text given its reference; the metric should look in that direction only."""
     segments = (
         Segment(item.text, (item.reference,), number=place) for place, item in enumerate(paraphrases, start=1)
     )
-    results = metric.score(segments)
+    results = scorer.score(segments)
     return [replace(item, score=result.score) for item, result in zip(paraphrases, results, strict=True)]
 
 
-def summarise(paraphrases: Sequence[Paraphrase]) -> list[Summary]:
+def summarize(paraphrases: Sequence[Paraphrase]) -> list[Summary]:
     """One summary per kind, in the order in which kinds appear."""
     from sacrebleu.metrics.bleu import BLEU
 

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt.metrics.scores import Matrix, MetricScores, Vector
-from prism_mt.stats.bootstrap import Interval
 from prism_mt.stats.correlation import kendall_b, pearson
 from prism_mt.stats.ranks import rank_clusters
-from prism_mt.stats.resampling import Bootstrap, Randomisation, bootstrap_p, chance, interval
+from prism_mt.stats.resampling import Bootstrap, Interval, Randomization, bootstrap_p, chance, sacrebleu_interval
 
-Test = Literal["bootstrap", "randomisation"]
+Test = Literal["bootstrap", "randomization"]
 
 SIGNIFICANT = 0.05
-DRAWS: dict[Test, int] = {"bootstrap": 1000, "randomisation": 10_000}
+DRAWS: dict[Test, int] = {"bootstrap": 1000, "randomization": 10_000}
 # Scores of equal outputs differ in the last digits where they were computed in different batches.
 _TIE = 1e-6
 
@@ -85,7 +84,7 @@ def compare_systems(metric: MetricScores, test: Significance) -> Comparison:
         metric,
         order,
         np.array([sample.mean() for sample in samples]),
-        tuple(map(interval, samples)),
+        tuple(map(sacrebleu_interval, samples)),
         p,
         _wins(metric),
         tuple(clusters[str(place)] for place in range(len(scores))),
@@ -129,7 +128,7 @@ def _p_values(metric: MetricScores, samples: Sequence[Vector], test: Significanc
     if test.test == "bootstrap":
         found = [bootstrap_p(samples[a], samples[b], d) for (a, b), d in zip(pairs, differences, strict=True)]
     else:
-        coins = Randomisation(metric.segments.shape[1], test.count, test.seed)
+        coins = Randomization(metric.segments.shape[1], test.count, test.seed)
         shuffled = coins.differences(metric.sums, pairs, metric.combine)
         found = [chance(one, d) for one, d in zip(shuffled, differences, strict=True)]
     for (a, b), value in zip(pairs, found, strict=True):

@@ -230,7 +230,7 @@ class SystemPlan(ReferencePlan):
 
 def score_places(metric: TextScorer, judgments: Judgments, places: Iterable[Place]) -> dict[Place, float]:
     """Score outputs against outputs of other systems; higher is better in the result."""
-    if "ref" not in metric.needs:
+    if "ref" not in metric.metric.needs:
         raise PrismError(f"{metric.name} does not use references: there is nothing to compare")
     if judgments.texts is None:
         raise PrismError(f"{judgments.place} has no texts to score: name a file that has them")
@@ -239,7 +239,7 @@ def score_places(metric: TextScorer, judgments: Judgments, places: Iterable[Plac
         hypothesis, reference = (_output(judgments, system, place[2]) for system in place[:2])
         origin = Origin(judgments.systems[place[0]], (judgments.systems[place[1]],))
         found.append((place, Segment(hypothesis, (reference,), number=place[2] + 1, origin=origin)))
-    sign = -1.0 if metric.lower_is_better else 1.0
+    sign = -1.0 if metric.metric.lower_is_better else 1.0
     results = track(metric.score(segment for _, segment in found), f"{metric.name} {judgments.pair}", len(found))
     return {place: sign * result.score for (place, _), result in zip(found, results, strict=True)}
 

@@ -67,5 +67,3 @@ def utility(metric: Metric, scorer: Scorer) -> Utility:
         return (sign * result.score for result in scorer.score(segments))
 
     return values
-
-

@@ -1,7 +1,7 @@
 """Scores of the judged texts, computed here with any metric."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import track
 from prism_mt.evaluation.judgments import Judgments, Texts
 from prism_mt.evaluation.references import choose_reference
-from prism_mt.metrics.base import Metric, Origin, Segment, SegmentScore, Side
+from prism_mt.metrics.base import Metric, Origin, Scorer, Segment, SegmentScore
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.stats.arrays import Matrix, row_means
 
@@ -19,20 +19,19 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class TextScorer:
-    """A metric ready to score the texts of one language pair: all that judging needs to know of it."""
+    """A metric opened for one language pair."""
 
-    name: str
-    needs: frozenset[Side]
-    lower_is_better: bool
-    score: Callable[[Iterable[Segment]], Iterable[SegmentScore]]
-    aggregate: Callable[[Sequence[float]], float]
-    signature: Callable[[], str]
+    metric: Metric
+    scorer: Scorer
 
-    @classmethod
-    def of(cls, metric: Metric, name: str | None = None) -> "TextScorer":
-        """Wrap a metric, perhaps under another name."""
-        lower = getattr(metric, "lower_is_better", metric.name == "ter")
-        return cls(name or metric.name, metric.needs, lower, metric.score, metric.aggregate, metric.signature)
+    @property
+    def name(self) -> str:
+        """The metric's label."""
+        return self.metric.label
+
+    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
+        """Score segments in order."""
+        return self.scorer.score(segments)
 
 
 def score_texts(
@@ -46,13 +45,13 @@ def score_texts(
     texts = judgments.texts
     if texts is None:
         raise PrismError(f"{judgments.place} has no texts to score: name a file that has them")
-    reference = choose_reference(judgments, reference) if "ref" in metric.needs else None
+    reference = choose_reference(judgments, reference) if "ref" in metric.metric.needs else None
     judged = judgments.judged() if only_judged else np.ones_like(judgments.scores, dtype=np.bool_)
     if reference in judgments.systems:
         _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
         judged = judged & (np.array(judgments.systems) != reference)[:, None]
     places = [(row, column) for column, row in np.argwhere(judged.T).tolist()]
-    segments = list(_segments(texts, judgments.systems, places, reference, "src" in metric.needs))
+    segments = list(_segments(texts, judgments.systems, places, reference, "src" in metric.metric.needs))
     scores = np.full(judgments.scores.shape, np.nan)
     statistics: list[Matrix] = []
     results = track(
@@ -61,23 +60,26 @@ def score_texts(
     for ((row, column), _), result in zip(segments, results, strict=True):
         scores[row, column] = result.score
         if len(result.statistics):
-            statistics = statistics or [np.zeros((len(judgments.segments), len(result.statistics))) for _ in scores]
+            statistics = statistics or [
+                np.zeros((len(judgments.segments), len(result.statistics))) for _ in scores
+            ]
             statistics[row][column] = result.statistics
     system_scores = row_means(scores)
     for row, counts in enumerate(statistics):
         if not np.isnan(scores[row]).all():
-            system_scores[row] = metric.aggregate(counts.sum(axis=0).tolist())
+            system_scores[row] = metric.metric.aggregate(counts.sum(axis=0).tolist())
     return MetricScores(
         metric.name,
         judgments.systems,
         scores,
         system_scores,
-        metric.signature() + (f"|reference:{reference}" if reference else ""),
-        metric.lower_is_better,
+        metric.scorer.signature() + (f"|reference:{reference}" if reference else ""),
+        metric.metric.lower_is_better,
         tuple(statistics) or None,
-        metric.aggregate if statistics else None,
+        metric.metric.aggregate if statistics else None,
         segment_ids=judgments.segments,
         pair=judgments.pair,
+        needs=metric.metric.needs,
     )
 
 

@@ -19,12 +19,12 @@ class StoredLists:
         self._generator = generator
         self._route = route
         self._store = store or Store("nbest")
-        options, engine = generator.options, generator.engine_options
+        options, engine = generator.options, generator.engine_config
         self._keys = Keys(
             generator.model.digest,
             options.signature(),
             str(options.n),
-            f"{engine.engine} {engine.quantization}",
+            f"{engine.engine} {engine.precision}",
             repr(tuple(route)),
         )
 

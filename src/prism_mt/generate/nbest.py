@@ -1,10 +1,11 @@
 """Lists of hypotheses as files: text, TSV and JSONL out, JSONL in, and output that a killed run can go on with."""
 
 import contextlib
+import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -84,6 +85,14 @@ def _hypothesis(entry: Any, where: str) -> Hypothesis:
         if isinstance(score, (int, float)) and abs(score) < _LARGEST:
             return Hypothesis(entry["text"], float(score))
     raise PrismError(f"{where}: a hypothesis is a text, or an object with text and score, not {entry!r:.60}")
+
+
+def fingerprint(texts: Iterable[str], *settings: object) -> str:
+    """Return a digest of all that a run depends on: its whole input, and its settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for text in texts:
+        digest.update(text.encode() + b"\n")
+    return digest.hexdigest()
 
 
 def write_lists(

@@ -35,7 +35,12 @@ class SearchConfig(Config):
         "beam",
     )
     n: int = option(
-        "hypotheses per input, all different (samples: as drawn)", 1, flags=("-n",), metavar="N", low=1, high=100_000
+        "hypotheses per input, all different (samples: as drawn)",
+        1,
+        flags=("-n",),
+        metavar="N",
+        low=1,
+        high=100_000,
     )
     beam: int | None = option(
         "hypotheses kept at each step (default: 100 for diverse, else 5, or N if larger, and twice or four times as "

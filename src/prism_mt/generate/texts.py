@@ -96,9 +96,7 @@ def open_paraphraser(
     config: EngineConfig | None = None,
 ) -> TextGenerator:
     """Open a model to paraphrase with: it goes from a language into the same language."""
-    return open_translator(
-        to=lang, src_lang=lang, model=model, search=search or ParaphraseConfig(), config=config
-    )
+    return open_translator(to=lang, src_lang=lang, model=model, search=search or ParaphraseConfig(), config=config)
 
 
 @overload

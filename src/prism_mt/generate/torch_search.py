@@ -50,4 +50,3 @@ class TorchSearcher:
     def _pieces(self, request: Request) -> list[int]:
         """The text of a request, without the tags and the ends that its encoding adds."""
         return [index for index in request.source if index not in self._special]
-

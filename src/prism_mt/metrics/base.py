@@ -69,6 +69,8 @@ class Metric(Config, ABC):
     has_tokens: ClassVar[bool] = False
     """Whether it explains a score piece by piece."""
     runs_on_ray: ClassVar[bool] = False
+    served: ClassVar[bool] = True
+    """Whether `prism serve` offers it: not where its options name files or models, since requests are untrusted."""
 
     @abstractmethod
     def open(self, runtime: "Runtime", languages: Languages) -> Scorer:

@@ -48,12 +48,16 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 class MatchMetric(UsesModel, ReducesReferences):
     """One of the three values, from one layer of the encoder, without special tokens and without idf."""
 
+    served = False
+
     value: ClassVar[Value]
     side: ClassVar[Side] = "ref"
 
     encoder: str = option(ENCODER_HELP, "model", metavar="NAME")
     layer: int | None = option(
-        "layer of the encoder: 1 is the first, -1 the last (default: as published for the encoder)", None, metavar="L"
+        "layer of the encoder: 1 is the first, -1 the last (default: as published for the encoder)",
+        None,
+        metavar="L",
     )
 
     @property
@@ -143,9 +147,7 @@ class MatchScorer(PairwiseScorer):
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if self.side == "ref" else None
         layer = self._encoder.layer
-        return sign(
-            self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf="no", refs=refs
-        )
+        return sign(self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf="no", refs=refs)
 
 
 def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:

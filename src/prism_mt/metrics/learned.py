@@ -119,6 +119,8 @@ def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
 class Learned(UsesModel, ReducesReferences):
     """A network over the vectors of an encoder, trained on human judgments (`prism metric train`)."""
 
+    served = False
+
     folder: Path = option("learned: folder that `prism metric train` has written", metavar="DIR")
     against: Literal["ref", "src"] | None = option(
         "learned: compare outputs with references or sources (default: as in training)", None
@@ -246,7 +248,10 @@ class LearnedScorer(PairwiseScorer):
         if cut is not None and not self._warned:
             self._warned = True
             _LOG.warning(
-                "%s reads the first %d pieces of longer texts, such as %r", self._metric.label, limit, f"{cut:.60}…"
+                "%s reads the first %d pieces of longer texts, such as %r",
+                self._metric.label,
+                limit,
+                f"{cut:.60}…",
             )
 
     def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:

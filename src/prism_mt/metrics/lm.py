@@ -105,7 +105,7 @@ class HuggingFaceModel:
 
     def logits(self, ids: "torch.Tensor") -> "torch.Tensor":
         """(B, T) ids → (B, T, V)."""
-        found: "torch.Tensor" = self._model(input_ids=ids).logits
+        found: torch.Tensor = self._model(input_ids=ids).logits
         return found
 
 
@@ -113,6 +113,8 @@ class HuggingFaceModel:
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelMetric(Metric):
     """Mean log-probability of the output under a language model, whatever it should say."""
+
+    served = False
 
     needs = frozenset()
     needs_language = True

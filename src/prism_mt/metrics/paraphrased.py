@@ -1,4 +1,4 @@
-"""Metrics whose references are joined, or replaced, by paraphrases (Bawden et al. 2020): parBLEU, parchrF++, parESIM."""
+"""Metrics whose references are joined or replaced by paraphrases (Bawden et al. 2020): parBLEU, parchrF++, parESIM."""
 
 import itertools
 from abc import abstractmethod
@@ -26,6 +26,8 @@ _GROUPS = 10
 @dataclass(frozen=True, kw_only=True)
 class Paraphrased(UsesModel):
     """A metric that sees paraphrases among its references."""
+
+    served = False
 
     needs = REF
     needs_language = True
@@ -95,7 +97,9 @@ class Paraphrased(UsesModel):
     def _generator(self, runtime: Runtime) -> Generator:
         search = self.search()
         # Searches that CTranslate2 lacks are what makes paraphrases.
-        config = replace(runtime.config, engine="torch", precision="float32", workers=None, batch_tokens=None, ray=None)
+        config = replace(
+            runtime.config, engine="torch", precision="float32", workers=None, batch_tokens=None, ray=None
+        )
         return runtime.share(
             ("generator", self.model, search), lambda: Generator(runtime.model(self.model), config, search)
         )

@@ -197,9 +197,7 @@ class PrismScorer(Scorer):
                 "scoring the source given the output needs the language of the source: give src_lang (--src-lang)"
             )
         if other is None and spec.conventions.needs_source_language:
-            raise PrismError(
-                f"the model {spec.name} needs the language of the source: give src_lang (--src-lang)"
-            )
+            raise PrismError(f"the model {spec.name} needs the language of the source: give src_lang (--src-lang)")
         ways: dict[Direction, list[tuple[str | None, str | None]]] = {
             "forward": [(other, ours)],
             "backward": [(ours, other)],

@@ -146,7 +146,9 @@ class SacrebleuScorer(Scorer):
         """Count chunk by chunk; references that outputs of a chunk share are counted once."""
         rest = iter(segments)
         while chunk := list(itertools.islice(rest, _CHUNK)):
-            known = {references: self._reference_counts(references) for references in {s.references for s in chunk}}
+            known = {
+                references: self._reference_counts(references) for references in {s.references for s in chunk}
+            }
             for segment in chunk:
                 hypothesis = self._corpus._preprocess_segment(segment.hypothesis)
                 counts = self._corpus._compute_segment_statistics(hypothesis, known[segment.references])

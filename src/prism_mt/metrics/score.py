@@ -130,7 +130,9 @@ def check_cluster(metrics: Sequence[Metric], config: EngineConfig) -> None:
             raise PrismError(f"`ray=` is for metrics that force-decode: run {metric.label} without it")
 
 
-def _languages(lang: str | Sequence[str], src_lang: str | Sequence[str], count: int) -> Languages | list[Languages]:
+def _languages(
+    lang: str | Sequence[str], src_lang: str | Sequence[str], count: int
+) -> Languages | list[Languages]:
     if isinstance(lang, str) and isinstance(src_lang, str):
         return Languages(lang, src_lang)
     columns = []
@@ -172,6 +174,20 @@ def _run(
             watch(metric, system, number, result)
         signatures.append(scorer.signature(max(1, len(text.references))))
     return " / ".join(dict.fromkeys(signatures))
+
+
+def collect_scores(
+    metric: Metric,
+    signature: str,
+    systems: tuple[str, ...],
+    results: Sequence[SegmentScore],
+    tokens: bool = False,
+) -> MetricScores:
+    """Put results that go segment by segment through all systems into one object."""
+    collector = _Collector(metric, systems, len(results) // len(systems), statistics=True, tokens=tokens)
+    for index, result in enumerate(results):
+        collector.add(index % len(systems), index // len(systems) + 1, result)
+    return collector.scores(signature)
 
 
 class _Collector:

@@ -250,10 +250,7 @@ class Scores(Mapping[str, MetricScores]):
         body = [
             [
                 system,
-                *(
-                    f"{scores[system].score:.4f}" if system in scores.systems else "–"
-                    for scores in self.values()
-                ),
+                *(f"{scores[system].score:.4f}" if system in scores.systems else "–" for scores in self.values()),
             ]
             for system in self.systems
         ]

@@ -19,6 +19,8 @@ from prism_mt.metrics.runtime import Runtime
 class SentenceMetric(UsesModel, ReducesReferences):
     """How close the output is to its reference, or to its source, which needs an encoder of both languages."""
 
+    served = False
+
     side: ClassVar[Side] = "ref"
 
     encoder: str = option(ENCODER_HELP, "use", metavar="NAME")

@@ -1,7 +1,7 @@
 """Sentinel metrics, which know nothing of quality: what they reach in a correlation is not worth anything."""
 
-from collections.abc import Iterable, Iterator
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from prism_mt.metrics.base import REF, SRC, Languages, Metric, Scorer, Segment, SegmentScore, sign

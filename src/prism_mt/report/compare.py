@@ -7,7 +7,7 @@ from prism_mt.evaluation.compare import SIGNIFICANT, Agreement, Comparison, Sign
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.report.table import Column, Table, Value, number
 
-_TESTS = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
+_TESTS = {"bootstrap": "paired bootstrap", "randomization": "paired approximate randomization"}
 
 
 def digits(scores: MetricScores) -> int:

@@ -109,15 +109,15 @@ def _lines(trace: TokenTrace, width: int) -> list["Text"]:
 
     rows: list[Text] = []
     used = width
-    for piece, score in zip(trace.pieces, trace.scores, strict=True):
-        shown, value = _visible(piece), f"{score:.2f}"
+    for piece, own in zip(trace.pieces, trace.scores, strict=True):
+        shown, value = _visible(piece), f"{own:.2f}"
         column = max(cell_len(shown), len(value))
         if used + column > width:
             rows += [Text(), Text()]
             used = 0
         style = Style()
-        if strength(score) > 0.05:
-            faded = round(235 * (1 - strength(score)))
+        if strength(own) > 0.05:
+            faded = round(235 * (1 - strength(own)))
             style = Style.parse(f"black on rgb(255,{faded},{faded})")
         rows[-2].append(shown, style).append(" " * (column - cell_len(shown) + 1))
         rows[-1].append(value.ljust(column + 1))

@@ -56,9 +56,7 @@ class SystemComparison:
         if text.references and not any(one.title.startswith("reference length") for one in parts):
             parts.insert(0, by_length(text.references[0]))
         language = self.scores.languages.target or None
-        page = Page(
-            text, self.comparisons, self.significance, self._baseline_place, parts, language, command
-        )
+        page = Page(text, self.comparisons, self.significance, self._baseline_place, parts, language, command)
         content = render_page(page)
         if path is not None:
             with write_atomically(Path(path)) as handle:

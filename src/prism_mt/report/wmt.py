@@ -12,7 +12,9 @@ def write_wmt(scores: Scores, folder: Path) -> None:
     """Write two files per metric, each line a system's name and a score; segments follow one another."""
     for system in scores.systems:
         if re.search(r"[\t\n\r]", system):
-            raise PrismError(f"the system's name {system!r} has a tab or a line break, which this format cannot hold")
+            raise PrismError(
+                f"the system's name {system!r} has a tab or a line break, which this format cannot hold"
+            )
     references = "+".join(Path(lines.name).name for lines in scores.text.references) if scores.text else ""
     for metric, own in scores.items():
         against = references if "ref" in own.needs and references else "src"

@@ -4,10 +4,12 @@ It reads no files but its own page: models are chosen when it starts, and reques
 """
 
 import asyncio
+import dataclasses
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -15,16 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import ClientDisconnect
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.buckets import by_length
-from prism_mt.evaluation.compare import Significance, compare
-from prism_mt.evaluation.measure import measured_from
-from prism_mt.metrics.base import Segment
-from prism_mt.text.parallel import ParallelText
-from prism_mt.report.page import Page, Traces, render_form, render_page, traces_of
-from prism_mt.serve.scorer import Answer, Job, Scorer, Wish
-from prism_mt.text.lines import lines_of
-
-MetricName = Literal["prism-ref", "prism-src", "bleu", "chrf", "chrf++", "ter"]
+from prism_mt._core.options import make
+from prism_mt.metrics.base import Languages, Metric, Segment
+from prism_mt.metrics.registry import list_metrics
+from prism_mt.metrics.score import check_needs, collect_scores
+from prism_mt.metrics.scores import Scores
+from prism_mt.report.page import render_form
+from prism_mt.report.systems import compare
+from prism_mt.serve.scorer import Answer, Job, ScoringThreads, Task
+from prism_mt.text.parallel import ParallelText, parallel_text
 
 _Kind = TypeVar("_Kind", bound=BaseModel)
 
@@ -54,7 +55,8 @@ class ScoreRequest(Texts):
     """Body of `POST /score`."""
 
     cand: list[str] = Field(min_length=1, description="outputs of one system")
-    metric: MetricName = "prism-ref"
+    metric: str = Field(default="prism-ref", description="name of a metric")
+    options: dict[str, Any] = Field(default={}, description="options of the metric, by name")
     tokens: bool = Field(default=False, description="also return every piece with its log-probability")
 
 
@@ -62,7 +64,7 @@ class ReportRequest(Texts):
     """Body of `POST /report`."""
 
     systems: dict[str, list[str]] = Field(min_length=1, description="outputs by system")
-    metrics: list[MetricName] = Field(default=["prism-ref"], min_length=1)
+    metrics: list[str] = Field(default=["prism-ref"], min_length=1, description="names of metrics")
 
 
 class Trace(BaseModel):
@@ -105,7 +107,7 @@ _TROUBLE: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None) -> FastAPI:
+def make_app(scorer: ScoringThreads, models: Sequence[str], limits: Limits | None = None) -> FastAPI:
     """The application over a running scorer."""
     limit = limits or Limits()
     app = FastAPI(title="Prism", docs_url=None, redoc_url=None)  # their pages would load scripts from elsewhere
@@ -116,14 +118,15 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
 
     @app.get("/", response_class=HTMLResponse)
     def form() -> str:
-        return render_form(models, get_args(MetricName))
+        return render_form(models, [name for name, kind in list_metrics().items() if kind.served])
 
     @app.post("/score", openapi_extra=_body(ScoreRequest), responses={200: {"model": ScoreAnswer}, **_TROUBLE})
     async def score(request: Request) -> Response:
         """Scores of one system: its score, those of its segments, and the signature."""
         wanted = _parse(ScoreRequest, await _read(request, limit))
-        _check(wanted, [wanted.cand], [wanted.metric], limit)
-        jobs = _submit(scorer, wanted, [wanted.cand], [_wish(wanted, wanted.metric, models[0], wanted.tokens)])
+        metric = _metric(wanted.metric, wanted.options, wanted.model or models[0])
+        text = _check(wanted, {"cand": wanted.cand}, [metric], limit)
+        jobs = _submit(scorer, wanted, text, [metric], wanted.tokens)
         [answer] = await _answers(request, jobs, limit)
         # Made here: what FastAPI would do, to look at every number, takes longer.
         return Response(json.dumps(_scores(answer, wanted.tokens)), media_type="application/json")
@@ -132,12 +135,11 @@ def make_app(scorer: Scorer, models: Sequence[str], limits: Limits | None = None
     async def report(request: Request) -> Response:
         """The page of `prism compare --html` for several systems."""
         wanted = _parse(ReportRequest, await _read(request, limit))
-        systems = list(wanted.systems.values())
-        metrics = list(dict.fromkeys(wanted.metrics))
-        _check(wanted, systems, metrics, limit)
-        wishes = [_wish(wanted, metric, models[0], tokens=True) for metric in metrics]
-        answers = await _answers(request, _submit(scorer, wanted, systems, wishes), limit)
-        return HTMLResponse(await asyncio.to_thread(_report, wanted, answers))
+        names = dict.fromkeys(wanted.metrics)
+        metrics = [_metric(name, {}, wanted.model or models[0]) for name in names]
+        text = _check(wanted, wanted.systems, metrics, limit)
+        answers = await _answers(request, _submit(scorer, wanted, text, metrics, tokens=True), limit)
+        return HTMLResponse(await asyncio.to_thread(_report, text, wanted.lang, answers))
 
     return app
 
@@ -178,37 +180,44 @@ def _parse(kind: type[_Kind], body: bytes) -> _Kind:
         raise Refused(422, f"{where}: {first['msg']}") from error
 
 
-def _check(wanted: Texts, systems: Sequence[Sequence[str]], metrics: Sequence[str], limit: Limits) -> None:
+def _metric(name: str, options: dict[str, Any], model: str) -> Metric:
+    """Return a metric that may be asked for over HTTP."""
+    known = {metric: kind for metric, kind in list_metrics().items() if kind.served}
+    if name not in known:
+        raise Refused(422, f"no metric {name!r}; there are {', '.join(known)}")
+    if "model" in {field.name for field in dataclasses.fields(known[name])}:
+        options = {"model": model, **options}
+    try:
+        return make(known[name], options, name)
+    except PrismError as error:
+        raise Refused(422, _plain(error)) from error
+
+
+def _check(wanted: Texts, systems: dict[str, list[str]], metrics: Sequence[Metric], limit: Limits) -> ParallelText:
     """Refuse what no metric can score."""
-    count = len(systems[0])
-    sides = [*systems, *wanted.ref, *([wanted.src] if wanted.src is not None else [])]
-    if not count or any(len(side) != count for side in sides):
-        raise Refused(
-            422, f"cand, ref and src differ in length, or are empty: {', '.join(str(len(s)) for s in sides)}"
-        )
+    try:
+        text = parallel_text(systems, wanted.ref or None, wanted.src)
+        count = text.count()
+        check_needs(metrics, text, Languages(wanted.lang, wanted.src_lang or ""))
+    except PrismError as error:
+        raise Refused(422, _plain(error)) from error
     if count * len(systems) > limit.segments:
         raise Refused(413, f"a request may have {limit.segments:,} outputs: send them in several")
-    for metric in metrics:
-        if metric == "prism-src" and wanted.src is None:
-            raise Refused(422, "prism-src needs src")
-        if metric != "prism-src" and not wanted.ref:
-            raise Refused(422, f"{metric} needs ref")
-        if metric.startswith("prism") and not wanted.lang:
-            raise Refused(422, f"{metric} needs lang, the language of the outputs")
+    return text
 
 
-def _wish(wanted: Texts, metric: str, model: str, tokens: bool) -> Wish:
-    return Wish(metric, wanted.lang, wanted.src_lang, wanted.model or model, len(wanted.ref), tokens)
+def _plain(error: PrismError) -> str:
+    """Name fields as JSON does: errors write them as Python's arguments, such as `ref=`."""
+    return re.sub(r"`([a-z_]+)=`", r"\1", str(error))
 
 
-def _submit(scorer: Scorer, wanted: Texts, systems: Sequence[Sequence[str]], wishes: Sequence[Wish]) -> list[Job]:
-    """Queue all systems, segment by segment, once for every wish."""
-    segments = [
-        Segment(system[i], tuple(texts[i] for texts in wanted.ref), wanted.src[i] if wanted.src else None, i + 1)
-        for i in range(len(systems[0]))
-        for system in systems
-    ]
-    return [scorer.submit(wish, segments) for wish in wishes]
+def _submit(
+    scorer: ScoringThreads, wanted: Texts, text: ParallelText, metrics: Sequence[Metric], tokens: bool
+) -> list[Job]:
+    """Queue all systems, segment by segment, once for every metric."""
+    segments: list[Segment] = list(text.segments())
+    languages = Languages(wanted.lang, wanted.src_lang or "")
+    return [scorer.submit(Task(metric, languages, len(wanted.ref), tokens), segments) for metric in metrics]
 
 
 async def _answers(request: Request, jobs: Sequence[Job], limit: Limits) -> list[Answer]:
@@ -226,7 +235,7 @@ async def _answers(request: Request, jobs: Sequence[Job], limit: Limits) -> list
             raise Refused(499, "the client has gone")
         raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again")
     except PrismError as error:
-        raise Refused(422, str(error)) from error
+        raise Refused(422, _plain(error)) from error
     finally:
         gone.cancel()
         scores.cancel()
@@ -235,11 +244,11 @@ async def _answers(request: Request, jobs: Sequence[Job], limit: Limits) -> list
 
 
 def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:
-    totals = [sum(column) for column in zip(*(result.statistics for result in answer.scores), strict=True)]
+    scores = collect_scores(answer.metric, answer.signature, ("cand",), answer.scores)
     found: dict[str, Any] = {
-        "score": answer.metric.aggregate(totals),
-        "segments": [result.score for result in answer.scores],
-        "signature": answer.metric.signature(),
+        "score": float(scores.system_scores[0]),
+        "segments": scores.segments[0].tolist(),
+        "signature": scores.signature,
     }
     if tokens:
         found["tokens"] = [
@@ -249,17 +258,6 @@ def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:
     return found
 
 
-def _report(wanted: ReportRequest, answers: Sequence[Answer]) -> str:
-    names = tuple(wanted.systems)
-    text = ParallelText(
-        tuple((name, lines_of(texts, name)) for name, texts in wanted.systems.items()),
-        tuple(lines_of(texts, "reference") for texts in wanted.ref),
-        None if wanted.src is None else lines_of(wanted.src, "source"),
-    )
-    test = Significance()
-    traces: dict[str, Traces] = {}
-    for answer in answers:
-        traces |= traces_of(answer.metric.name, len(names), answer.scores)
-    comparisons = [compare(measured_from(one.metric, names, one.scores), test) for one in answers]
-    parts = [by_length(text.references[0])] if text.references else []
-    return render_page(Page(text, comparisons, test, 0, parts, traces, wanted.lang or None))
+def _report(text: ParallelText, language: str, answers: Sequence[Answer]) -> str:
+    scores = [collect_scores(one.metric, one.signature, text.names, one.scores, tokens=True) for one in answers]
+    return compare(Scores(scores, text, Languages(language))).to_html()

@@ -1,4 +1,4 @@
-"""Threads that score for all requests, and put together what goes together."""
+"""Threads that score for all requests, and group concurrent requests into batches."""
 
 import threading
 from collections import deque
@@ -8,33 +8,27 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from prism_mt._core.errors import PrismError
-from prism_mt.metrics.base import Metric, Segment, SegmentScore
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
+from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
+from prism_mt.metrics.runtime import Runtime
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
 _STEP = 8
 """The same for metrics without a model, which score one after the other and can be slow with each."""
-
 _THREADS = 2
 """While the model works for one thread, the other prepares what comes next, so that the model never waits."""
-
 _MOMENT = 0.01
 """Seconds in which more requests may join; nothing waits when the model is idle."""
-
-_METRICS = 64
-"""Metrics kept for the next request; wishes come from outside, so their number must have a bound."""
+_SCORERS = 64
+"""Scorers kept for the next request; languages come from outside, so their number must have a bound."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is asked for; requests with the same wish are scored together."""
+class Task:
+    """What is asked for; requests with the same task are scored together."""
 
-    metric: str
-    language: str
-    source_language: str | None
-    model: str
+    metric: Metric
+    languages: Languages
     references: int
     tokens: bool = False
     """Whether pieces are wanted, too; they cost time."""
@@ -42,9 +36,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Answer:
-    """Scores of all segments of a request, and the metric that made them."""
+    """Scores of all segments of a request, the metric that made them, and its signature."""
 
     metric: Metric
+    signature: str
     scores: list[SegmentScore]
 
 
@@ -52,7 +47,7 @@ class Answer:
 class Job:
     """A request in the queue."""
 
-    wish: Wish
+    task: Task
     segments: Sequence[Segment]
     answer: "Future[Answer]" = field(default_factory=Future)
     abandoned: bool = False
@@ -63,11 +58,13 @@ class Job:
         self.answer.cancel()
 
 
-class Scorer:
+class ScoringThreads:
     """Scores in threads of its own; `close` ends them."""
 
-    def __init__(self, models: dict[str, ModelInUse]) -> None:
-        self._models = models
+    def __init__(self, runtime: Runtime, models: Sequence[str]) -> None:
+        self._runtime, self._models = runtime, models
+        self._scorers: dict[tuple[Metric, Languages], Scorer] = {}
+        self._opening = threading.Lock()
         self._waiting: deque[Job] = deque()
         self._changed = threading.Condition()
         self._busy = 0
@@ -76,9 +73,9 @@ class Scorer:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, wish: Wish, segments: Sequence[Segment]) -> Job:
+    def submit(self, task: Task, segments: Sequence[Segment]) -> Job:
         """Queue segments."""
-        job = Job(wish, segments)
+        job = Job(task, segments)
         with self._changed:
             self._waiting.append(job)
             self._changed.notify_all()
@@ -93,9 +90,8 @@ class Scorer:
             thread.join()
 
     def _run(self) -> None:
-        metrics: dict[Wish, Metric] = {}  # of this thread: those of sacreBLEU remember what they counted last
         while jobs := self._next():
-            self.answer(jobs, metrics)
+            self.answer(jobs)
             with self._changed:
                 self._busy -= 1
                 self._changed.notify_all()
@@ -116,46 +112,49 @@ class Scorer:
         """Whether the model has nothing to do, or there is enough to be scored in one go."""
         return not self._busy or not self._open or sum(len(job.segments) for job in self._waiting) >= _TOGETHER
 
-    def answer(self, jobs: list[Job], metrics: dict[Wish, Metric]) -> None:
-        """Score jobs of one wish; where that fails, each on its own."""
+    def answer(self, jobs: list[Job]) -> None:
+        """Score jobs of one task; where that fails, each on its own."""
         jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
         try:
-            self._score(jobs, metrics)
+            self._score(jobs)
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].answer.set_exception(error)
                 return
             for job in jobs:  # one bad segment must not spoil the requests of others
                 try:
-                    self._score([job], metrics)
+                    self._score([job])
                 except Exception as own:
                     job.answer.set_exception(own)
 
-    def _score(self, jobs: list[Job], metrics: dict[Wish, Metric]) -> None:
+    def _score(self, jobs: list[Job]) -> None:
         if not jobs:
             return
-        metric = self._metric(jobs[0].wish, metrics)
+        task = jobs[0].task
+        scorer = self._open_scorer(task)
         segments = list(chain.from_iterable(job.segments for job in jobs))
         scores: list[SegmentScore] = []
-        step = _TOGETHER if jobs[0].wish.metric.startswith("prism") else _STEP
+        step = _TOGETHER if task.metric.models else _STEP
         for start in range(0, len(segments), step):
             if all(job.abandoned for job in jobs):
                 raise CancelledError
-            scores += metric.score(segments[start : start + step])
+            scores += scorer.score(segments[start : start + step], task.tokens)
+        signature = scorer.signature(max(1, task.references))
         for job in jobs:
             own, scores = scores[: len(job.segments)], scores[len(job.segments) :]
-            job.answer.set_result(Answer(metric, own))
+            job.answer.set_result(Answer(task.metric, signature, own))
 
-    def _metric(self, wish: Wish, metrics: dict[Wish, Metric]) -> Metric:
-        if wish not in metrics:
-            if wish.model not in self._models:
-                raise PrismError(f"no model {wish.model!r} is served, only {', '.join(self._models)}")
-            if len(metrics) >= _METRICS:
-                metrics.clear()
-            options = PrismOptions(tokens=wish.tokens)
-            setting = Setting(wish.language, wish.source_language, self._models[wish.model], options)
-            metrics[wish] = make_metric(wish.metric, setting)
-        return metrics[wish]
+    def _open_scorer(self, task: Task) -> Scorer:
+        for model in task.metric.models:
+            if model not in self._models:
+                raise PrismError(f"no model {model!r} is served, only {', '.join(self._models)}")
+        key = (task.metric, task.languages)
+        with self._opening:
+            if key not in self._scorers:
+                if len(self._scorers) >= _SCORERS:
+                    self._scorers.clear()
+                self._scorers[key] = task.metric.open(self._runtime, task.languages)
+            return self._scorers[key]
 
 
 def together(waiting: "deque[Job]") -> list[Job]:
@@ -163,7 +162,7 @@ def together(waiting: "deque[Job]") -> list[Job]:
     first = waiting.popleft()
     chosen, left, count = [first], [], len(first.segments)
     for job in waiting:
-        if job.wish == first.wish and count + len(job.segments) <= _TOGETHER:
+        if job.task == first.task and count + len(job.segments) <= _TOGETHER:
             chosen.append(job)
             count += len(job.segments)
         else:

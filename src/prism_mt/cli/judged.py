@@ -1,0 +1,78 @@
+"""Options that all commands of `prism metaeval` share: which judgments, and which metrics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prism_mt._core.options import Config, option
+from prism_mt.evaluation.collect import (
+    JudgedMetrics,
+    JudgmentQuery,
+    add_metrics,
+    read_judged,
+    read_metric_scores,
+)
+from prism_mt.evaluation.judge import DEFAULT_PROTOCOL
+from prism_mt.evaluation.protocols import PROTOCOLS, Protocol, get_protocol
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.registry import has_option, make_metric, make_metrics
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.models.resolve import DEFAULT_MODEL
+
+
+@dataclass(frozen=True)
+class JudgedOptions(Config):
+    """Which metrics are judged, and on which language pairs."""
+
+    scores: list[Path] = option(
+        "metric scores: TSV (metric, lp, system, segment, score), .seg.score and .sys.score files or folders of "
+        "them, submissions of the shared tasks, JSON",
+        [],
+        flags=("-s",),
+        metavar="FILE",
+    )
+    metric: list[str] = option(
+        "metrics to compute from the texts, as for `prism score`", [], flags=("-m",), metavar="NAME"
+    )
+    model: list[str] = option(
+        "model of the computed metrics that need one; they are computed with each of several",
+        [DEFAULT_MODEL],
+        metavar="M",
+    )
+    select: list[str] = option("only these of the metrics in --scores", [], metavar="NAME")
+    lower_is_better: list[str] = option("metrics in --scores that count errors", [], metavar="NAME")
+    texts: Path | None = option("outputs and references of judgments that have none", None, metavar="FILE")
+    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
+    pairs: list[str] = option("only these language pairs, such as en-de", [], metavar="LP")
+    human_score: str | None = option("column or kind of human scores (raw, z, mqm, esa)", None, metavar="NAME")
+    humans: bool = option("judge human translations, too", False)
+    protocol: str = option(f"rules of a shared task: {', '.join(PROTOCOLS)}", DEFAULT_PROTOCOL, metavar="NAME")
+
+    @property
+    def rules(self) -> Protocol:
+        """The protocol."""
+        return get_protocol(self.protocol)
+
+    def computed(self, metric_options: dict[str, Any]) -> tuple[Metric, ...]:
+        """Return the metrics to compute; those that need a model once for each model."""
+        make_metrics(self.metric, metric_options)  # options that none of them has are an error
+        found = []
+        for name in self.metric:
+            for model in self.model if has_option(make_metric(name), "model") else self.model[:1]:
+                found.append(make_metric(name, {**metric_options, "model": model}))
+        return tuple(dict.fromkeys(found))
+
+    def load(
+        self,
+        paths: Sequence[Path],
+        scores: Sequence[Path],
+        runtime: Runtime,
+        metrics: Sequence[Metric],
+        protocol: Protocol,
+    ) -> list[JudgedMetrics]:
+        """Read judgments and give them their metrics."""
+        query = JudgmentQuery(self.pairs, self.human_score, self.humans, self.texts)
+        judged = read_judged(paths, query, protocol)
+        read = read_metric_scores(scores, self.pairs, self.reference, self.lower_is_better)
+        return add_metrics(judged, read, metrics, runtime, protocol, reference=self.reference, select=self.select)

@@ -1,0 +1,138 @@
+"""Judgments with the metrics that are judged by them: scores from files, and scores computed from the texts."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.judgments import Judgments, add_texts
+from prism_mt.evaluation.overlap import warn_of_overlap
+from prism_mt.evaluation.protocols import Protocol
+from prism_mt.evaluation.readers import read_all_judgments
+from prism_mt.evaluation.readers.scores import read_all_scores, read_scores
+from prism_mt.evaluation.references import choose_reference
+from prism_mt.evaluation.scoring import TextScorer, score_texts
+from prism_mt.evaluation.sweep import find_metric, is_called
+from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.scores import MetricScores
+
+
+@dataclass(frozen=True)
+class JudgedMetrics:
+    """Judgments with the metrics that are judged by them, and the reference that these used."""
+
+    judgments: Judgments
+    metrics: list[MetricScores]
+    reference: str | None = None
+    folder: Path | None = None
+    """The mt-metrics-eval folder that the judgments come from."""
+
+
+@dataclass(frozen=True)
+class JudgmentQuery:
+    """Which judgments are read from files, and how."""
+
+    pairs: Sequence[str] = ()
+    human_score: str | None = None
+    humans: bool = False
+    """Whether human translations are judged, too."""
+    texts: Path | None = None
+    """Outputs and references of judgments that have none."""
+
+
+def read_judged(paths: Sequence[Path], query: JudgmentQuery, protocol: Protocol) -> list[JudgedMetrics]:
+    """Read judgments, without any metrics yet."""
+    sources = read_all_judgments([query.texts], pairs=query.pairs) if query.texts else []
+    found = []
+    for path in paths:
+        for judgments in read_all_judgments(
+            [path], pairs=query.pairs, human_score=query.human_score, prefer=protocol.human_scores
+        ):
+            if not query.humans:
+                judgments = judgments.without_humans()
+            if query.texts:
+                judgments = add_texts(judgments, _matching(sources, judgments, query.texts))
+            found.append(JudgedMetrics(judgments, [], folder=path if path.is_dir() else None))
+    return found
+
+
+def read_metric_scores(
+    paths: Sequence[Path],
+    pairs: Sequence[str] = (),
+    reference: str | None = None,
+    lower_is_better: Sequence[str] = (),
+) -> list[MetricScores]:
+    """Read scores of metrics from files; those named in `lower_is_better` count errors."""
+    pair = pairs[0] if len(pairs) == 1 else None
+    read = read_all_scores(paths, pair, pairs, reference)
+    for name in lower_is_better:
+        if not any(is_called(metric, name) for metric in read):
+            raise PrismError(f"no metric {name} that could count errors is among the scores")
+    return [replace(one, lower_is_better=any(is_called(one, name) for name in lower_is_better)) for one in read]
+
+
+def add_metrics(
+    judged: Sequence[JudgedMetrics],
+    read: Sequence[MetricScores],
+    metrics: Sequence[Metric],
+    runtime: Runtime,
+    protocol: Protocol,
+    *,
+    reference: str | None = None,
+    select: Sequence[str] = (),
+) -> list[JudgedMetrics]:
+    """Give judgments their metrics: from files, from their mt-metrics-eval folder, and computed from the texts."""
+    several = {pair for pair, count in Counter(one.judgments.pair for one in judged).items() if count > 1}
+    if doubtful := several & {metric.pair for metric in read}:
+        raise PrismError(
+            f"there are several test sets of {', '.join(sorted(doubtful))}, and scores do not say of which they are: "
+            "judge one at a time"
+        )
+    found = []
+    for item in judged:
+        judgments = item.judgments
+        chosen = reference_for(judgments, metrics, reference, protocol)
+        here = [metric for metric in read if metric.pair == judgments.pair]
+        if item.folder is not None and (item.folder / "metric-scores" / judgments.pair).is_dir():
+            here += read_scores(item.folder, pairs=(judgments.pair,), reference=chosen)
+        if select and here:
+            here = [find_metric(here, name) for name in select]
+        only_judged = protocol.level != "systems"
+        here += [
+            score_texts(scorer, judgments, chosen, only_judged)
+            for scorer in open_metrics(metrics, judgments, runtime)
+        ]
+        found.append(replace(item, metrics=[*item.metrics, *here], reference=chosen))
+    return found
+
+
+def reference_for(
+    judgments: Judgments, metrics: Sequence[Metric], reference: str | None, protocol: Protocol | None
+) -> str | None:
+    """Return the reference asked for or the standard one; None where no metric needs one and there is no choice."""
+    needed = any("ref" in metric.needs for metric in metrics)
+    if not needed and (judgments.texts is None or reference is None):
+        return None
+    return choose_reference(judgments, reference, protocol)
+
+
+def open_metrics(metrics: Sequence[Metric], judgments: Judgments, runtime: Runtime) -> list[TextScorer]:
+    """Open metrics for a language pair; warns when a model learned from what is to judge it."""
+    for model in sorted(frozenset[str]().union(*(metric.models for metric in metrics))):
+        warn_of_overlap(runtime.model(model).judged, judgments, model)
+    source, _, target = judgments.pair.partition("-")
+    return [TextScorer(metric, metric.open(runtime, Languages(target, source))) for metric in metrics]
+
+
+def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) -> Judgments:
+    found = [source for source in sources if source.pair == judgments.pair]
+    if not found:
+        raise PrismError(f"{path} has no texts of {judgments.pair}")
+    found = [source for source in found if source.name == judgments.name] or found
+    if len(found) > 1:
+        raise PrismError(
+            f"{path} has texts of several test sets of {judgments.pair}, none called {judgments.name}"
+        )
+    return found[0]
