@@ -7,6 +7,10 @@ import numpy as np
 
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.ratings import Ratings
+from prism_mt.evaluation.scoring import TextScorer
+from prism_mt.metrics.base import Languages
+from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores, mean_scores
 from prism_mt.stats.arrays import Matrix, Vector
 
@@ -37,3 +41,9 @@ def scored(
         segment_ids=tuple(segments),
         pair="en-de",
     )
+
+
+def text_scorer(name: str, target: str = "en", source: str = "xx") -> TextScorer:
+    """A metric by its name, opened for one language pair."""
+    metric = make_metric(name)
+    return TextScorer(metric, metric.open(Runtime(), Languages(target, source)))

@@ -2,6 +2,7 @@ import math
 from pathlib import Path
 
 import pytest
+from judging import text_scorer
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.bias import (
@@ -9,11 +10,10 @@ from prism_mt.evaluation.bias import (
     read_paraphrases,
     score_by_bleu,
     score_paraphrases,
-    summarise,
+    summarize,
     with_beams,
     with_copies,
 )
-from prism_mt.metrics.registry import Setting, make_metric
 
 REFERENCE = "the quick brown fox jumps over the dog"
 ITEMS = [
@@ -25,7 +25,7 @@ ITEMS = [
 
 
 def test_summaries_per_kind() -> None:
-    summaries = {summary.kind: summary for summary in summarise(ITEMS)}
+    summaries = {summary.kind: summary for summary in summarize(ITEMS)}
     assert summaries["copy"].bleu == pytest.approx(100)
     assert summaries["beam"].score == pytest.approx(-0.3)
     assert (summaries["beam"].count, summaries["human"].score) == (2, -2.0)
@@ -67,7 +67,7 @@ def test_copies_are_added_once() -> None:
 
 
 def test_scoring_with_a_metric_and_without_scores() -> None:
-    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], make_metric("chrf", Setting("en")))
+    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], text_scorer("chrf").scorer)
     assert scored[0].score == 100.0
     with pytest.raises(PrismError, match="'copy' has no score"):
-        summarise([Paraphrase("a", "a", "copy")])
+        summarize([Paraphrase("a", "a", "copy")])

@@ -1,11 +1,11 @@
 """WMT17 segment level to English, Pearson, computed from the texts (Mathur et al. 2019, table 2)."""
 
 import pytest
+from judging import text_scorer
 from metaeval_data import Read
 
 from prism_mt.evaluation.judge import judge
-from prism_mt.evaluation.scoring import TextScorer, score_texts
-from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.evaluation.scoring import score_texts
 
 PUBLISHED_CHRF = {
     "cs-en": 0.514,
@@ -32,8 +32,7 @@ BLEU = {
 def test_chrf_and_sentence_bleu(read: Read, pair: str) -> None:
     judgments = read("wmt17_da_seg.tsv.xz")[pair]
     assert judgments.judged().sum() == 560
-    setting = Setting("en", pair[:2])
-    scorers = [TextScorer.of(make_metric(name, setting)) for name in ("chrf", "bleu")]
+    scorers = [text_scorer(name, "en", pair[:2]) for name in ("chrf", "bleu")]
     metrics = [score_texts(scorer, judgments, only_judged=True) for scorer in scorers]
     evaluation = judge(judgments, metrics, protocol="wmt17-seg")
     values = {result.metric: result.value for result in evaluation.results}

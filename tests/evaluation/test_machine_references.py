@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from judging import judged, scored
+from judging import judged, scored, text_scorer
 from metaeval_data import Read
 
 from prism_mt._core.errors import PrismError
@@ -28,8 +28,8 @@ from prism_mt.evaluation.ratings import Error, Ratings
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.evaluation.scoring import TextScorer, score_texts
 from prism_mt.evaluation.sweep import find_metric
-from prism_mt.metrics.base import Segment, SegmentScore
-from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
 
 # Vamvas et al. 2023, table A5: segments with a machine-translated reference, and ours, means over pairs of systems.
@@ -120,7 +120,7 @@ def computed(judgments: Judgments, reference: str, options: StudyOptions, *names
     source, target = judgments.pair.split("-")
     metrics = []
     for name in names:
-        scorer = TextScorer.of(make_metric(name, Setting(target, source)))
+        scorer = text_scorer(name, target, source)
         standard = score_texts(scorer, judgments.without_humans(), reference, only_judged=True)
         metrics.append(StudiedMetric(standard, scorer))
     return [round(100 * effect.machine, 1) for effect in study_references(judgments, metrics, options).effects]
@@ -161,22 +161,39 @@ def test_both_rules_for_error_free_outputs_of_english_russian(read: Read, domain
     assert study_references(official, [], options).segments == pytest.approx(printed, abs=2)
 
 
-class Longer:
-    """The longer the output, the better, and even more so the reference; remembers what it is asked."""
+@dataclass(frozen=True, kw_only=True)
+class Longer(Metric):
+    """The longer the output, the better, and even more so the reference."""
+
+    name = "longer"
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shorter(Longer):
+    """The same as an error rate."""
+
+    lower_is_better = True
+
+
+class LongerScorer(Scorer):
+    """Remembers what it is asked."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
 
-    def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
         for segment in segments:
             self.asked.append((segment.hypothesis, segment.references[0]))
             yield SegmentScore(len(segment.hypothesis) + 10.0 * len(segment.references[0]), ())
 
-    def scorer(self, lower_is_better: bool = False) -> TextScorer:
-        def aggregate(totals: Sequence[float]) -> float:
-            raise AssertionError
+    def signature(self, references: int = 1) -> str:
+        return "longer"
 
-        return TextScorer("longer", frozenset({"ref"}), lower_is_better, self.score, aggregate, lambda: "longer")
+    def scorer(self, lower_is_better: bool = False) -> TextScorer:
+        return TextScorer(Shorter() if lower_is_better else Longer(), self)
 
 
 def made() -> Judgments:
@@ -198,7 +215,7 @@ def standard(judgments: Judgments) -> MetricScores:
 def test_pairs_share_an_error_free_output_of_a_third_system(
     level: StudyLevel, standard_result: float, machine: float
 ) -> None:
-    judgments, metric = made(), Longer()
+    judgments, metric = made(), LongerScorer()
     options = StudyOptions(level=level)
     study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())], options)
     # A and B: C in no segment that both were judged in. A and C: B is never free of errors. B and C: A in 1 and 3.
@@ -213,7 +230,7 @@ def test_pairs_share_an_error_free_output_of_a_third_system(
 
 
 def test_error_rates_are_turned_around() -> None:
-    judgments, metric = made(), Longer()
+    judgments, metric = made(), LongerScorer()
     errors = scored("longer", judgments.systems, judgments.segments, -judgments.scores, lower_is_better=True)
     studied = StudiedMetric(errors, metric.scorer(lower_is_better=True))
     assert study_references(judgments, [studied]).effects[0].standard == pytest.approx(1.0)
@@ -221,7 +238,7 @@ def test_error_rates_are_turned_around() -> None:
 
 
 def test_relatives_do_not_serve() -> None:
-    judgments, metric = replace(made(), families={"A": "team", "B": "team"}), Longer()
+    judgments, metric = replace(made(), families={"A": "team", "B": "team"}), LongerScorer()
     study = study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
     # A may no longer serve for B and C.
     assert (metric.asked, study.segments) == ([], 0.0)
@@ -247,12 +264,12 @@ def test_one_text_is_drawn_however_many_systems_wrote_it() -> None:
     # MD5 of "a" begins with 0c, that of "b" with 92.
     texts = Texts(("s",), {}, {"A": ("x",), "B": ("y",), "C": ("b",), "D": ("b",), "E": ("b",), "F": ("a",)})
     scores = np.array([[-1.0], [-1.0], [0.0], [0.0], [0.0], [0.0]])
-    judgments, metric = judged("made", "en-de", "ABCDEF", "1", scores, texts=texts), Longer()
+    judgments, metric = judged("made", "en-de", "ABCDEF", "1", scores, texts=texts), LongerScorer()
     study_references(judgments, [StudiedMetric(standard(judgments), metric.scorer())])
     # Only pairs with F itself must take the other text.
     assert {reference for output, reference in metric.asked if output != "a"} == {"a", "b"}
     pair = judgments.select("ABCDE")
-    metric = Longer()
+    metric = LongerScorer()
     study_references(pair, [StudiedMetric(standard(pair), metric.scorer())])
     assert {reference for _, reference in metric.asked} == {"b"}
     plan = ReferencePlan(judgments, error_free(judgments))
@@ -267,7 +284,7 @@ def test_the_seed_decides_where_the_draw_is_random() -> None:
     }
     texts = Texts(("s",) * 20, {}, outputs)
     judgments = judged("made", "en-de", "ABCDEF", tuple(map(str, range(20))), scores, texts=texts)
-    studied = [StudiedMetric(standard(judgments), Longer().scorer())]
+    studied = [StudiedMetric(standard(judgments), LongerScorer().scorer())]
     options = [StudyOptions(draw="random", draws=3, seed=seed) for seed in (1, 1, 2)]
     first, again, other = (study_references(judgments, studied, one) for one in options)
     assert first.effects == again.effects
@@ -309,7 +326,7 @@ def test_both_results_leave_out_what_has_no_standard_reference(
     known = judgments.scores.copy()
     known[1:3, 0] = np.nan
     partly = scored("longer", judgments.systems, judgments.segments, known)
-    metric = Longer()
+    metric = LongerScorer()
     options = StudyOptions(level=level)
     [effect] = study_references(judgments, [StudiedMetric(partly, metric.scorer())], options).effects
     # Without the first segment of B and C there is only the third.

@@ -5,16 +5,11 @@ import math
 import numpy as np
 import pytest
 from judging import judged
+from judging import text_scorer as scorer
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Texts
-from prism_mt.evaluation.scoring import TextScorer, score_texts
-from prism_mt.metrics.registry import Setting, make_metric
-
-
-def scorer(name: str) -> TextScorer:
-    return TextScorer.of(make_metric(name, Setting("en", "xx")))
-
+from prism_mt.evaluation.scoring import score_texts
 
 TEXTS = Texts(
     ("one", "two"),
