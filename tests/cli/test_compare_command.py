@@ -75,7 +75,7 @@ def test_surface_metrics_need_neither_model_nor_language(capsys: Any) -> None:
 
 def test_prism_with_parts_and_baseline(capsys: Any, model: str) -> None:
     words = ("--src", "src.txt", "--src-lang", "de", "--lang", "en", "--model", model, "--baseline", "B")
-    found = tables(capsys, *BASE, *words, "--by", "length", "likelihood", "--groups", "groups.txt")
+    found = tables(capsys, *BASE, *words, "--bucket", "length", "likelihood", "--groups", "groups.txt")
     captions = [table["caption"] for table in found]
     assert captions[:2] == ["3 systems by prism-ref, 4 segments", "3 systems by prism-src, 4 segments"]
     assert captions[-2:] == ["prism-ref by group", "prism-src by group"]
@@ -139,7 +139,7 @@ def test_several_references(capsys: Any) -> None:
 @pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
 def test_other_formats(capsys: Any, format: str) -> None:
     code, out, _ = run(
-        capsys, *BASE, "--metric", "chrf", "--format", format, "--test", "randomisation", "--draws", "50"
+        capsys, *BASE, "--metric", "chrf", "--format", format, "--test", "randomization", "--draws", "50"
     )
     assert code == 0
     assert "100.00" in out or "100.0\t" in out
@@ -153,9 +153,9 @@ def test_other_formats(capsys: Any, format: str) -> None:
         (("--metric", "chrf", *BASE, "--draws", "1000000000000"), "at most 1,000,000 draws"),
         ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
-        ((*BASE, "--metric", "bleu", "--by", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
+        ((*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
-        (("--cand", "A.txt", "--src", "src.txt", "--by", "length", "-s", "s.tsv"), "give --ref"),
+        (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "give --ref"),
         ((*BASE,), "say which language the outputs are in"),
         ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
     ],
@@ -202,4 +202,4 @@ def test_long_segments_can_be_cut(capsys: Any, model: str) -> None:
     code, _, err = run(capsys, *words)
     assert code == 2
     assert "the model takes at most" in err
-    assert run(capsys, *words, "--long", "truncate")[0] == 0
+    assert run(capsys, *words, "--overlong", "truncate")[0] == 0

@@ -11,7 +11,7 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.engines.scheduler import Scheduler
-from prism_mt.generate.mbr import rerank
+from prism_mt.evaluation.rerank import rerank_with
 from prism_mt.generate.nbest import Record
 from prism_mt.models.directory import write_model
 
@@ -139,7 +139,7 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
             "--seed belongs to --method sample, and the method is",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "--quantization", "int8"), "leave out --quantization"),
+        (("paraphrase", "in.txt", "-l", "en", "--precision", "int8"), "leave out --precision"),
         (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
         (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
@@ -235,7 +235,7 @@ def test_a_killed_reranking_goes_on(capsys: Any, model: str, monkeypatch: pytest
 
 
 def test_rerank_samples_of_the_model(capsys: Any, model: str) -> None:
-    words = ("in.txt", "--to", "de", "--samples", "4", "--top-k", "3", "-m", "chrf")
+    words = ("in.txt", "--to", "de", "--samples", "4", "--sample-top-k", "3", "-m", "chrf")
     code, out, err = run(capsys, "rerank", model, *words)
     assert code == 0, err
     assert len(out.split("\n")) == 5
