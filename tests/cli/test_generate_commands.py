@@ -11,7 +11,7 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.engines.scheduler import Scheduler
-from prism_mt.generate.mbr import rerank
+from prism_mt.evaluation.rerank import rerank_with
 from prism_mt.generate.nbest import Record
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.generate.texts import paraphrase, translate
@@ -275,7 +275,7 @@ def test_a_killed_reranking_goes_on(capsys: Any, model: str, monkeypatch: pytest
 
 
 def test_rerank_samples_of_the_model(capsys: Any, model: str) -> None:
-    words = ("in.txt", "--to", "de", "--samples", "4", "--top-k", "3", "-m", "chrf")
+    words = ("in.txt", "--to", "de", "--samples", "4", "--sample-top-k", "3", "-m", "chrf")
     code, out, err = run(capsys, "rerank", model, *words)
     assert code == 0, err
     assert len(out.split("\n")) == 5

@@ -97,13 +97,13 @@ def score_text(
 
 
 def stream(
-    metric: Metric, text: ParallelText, languages: Languages, runtime: Runtime
+    metric: Metric, text: ParallelText, languages: Languages, runtime: Runtime, check_language: bool = True
 ) -> tuple[Scorer, Iterator[SegmentScore]]:
     """Score one system segment by segment from the input to whatever reads the result."""
     languages = resolve_languages(text, languages)
     check_needs([metric], text, languages)
     check_cluster([metric], runtime.config)
-    warn_about(text, languages.target)
+    warn_about(text, languages.target, check_language)
     scorer = metric.open(runtime, languages)
     return scorer, _checked(scorer.score(text.segments()), metric, text.names[0])
 
