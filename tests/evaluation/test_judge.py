@@ -249,7 +249,8 @@ def test_averages_need_every_pair() -> None:
     other = judged("set", "zh-en", SYSTEMS, SEGMENTS, HUMAN)
     evaluations = [judge(JUDGMENTS, [GOOD, POOR], resampling=FEW), judge(other, [GOOD], resampling=FEW)]
     good, poor = average(evaluations)
-    assert (good.metric, good.mean) == ("good", pytest.approx(evaluations[0].value("good")))
+    assert good.metric == "good"
+    assert good.mean == pytest.approx(evaluations[0].value("good"))
     assert poor.metric == "poor"
     assert math.isnan(poor.mean)
 
@@ -259,4 +260,5 @@ def test_pooled_accuracy_counts_the_pairs_of_all_language_pairs() -> None:
     wrong = scored("errors", ("A", "B"), ("1",), np.array([[2.0], [1.0]]), lower_is_better=True)
     right = scored("errors", SYSTEMS, SEGMENTS, -HUMAN, lower_is_better=True)
     [found] = pooled_accuracy([(JUDGMENTS, [right]), (two, [wrong])])
-    assert (found.metric, found.accuracy, found.pairs) == ("errors", pytest.approx(15 / 16), 16)
+    assert (found.metric, found.pairs) == ("errors", 16)
+    assert found.accuracy == pytest.approx(15 / 16)
