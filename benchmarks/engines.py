@@ -32,7 +32,7 @@ from made import SENTENCES, make_model
 from prism_mt._core.environment import available_cores
 from prism_mt.cli.bench import made_up_pairs
 from prism_mt.engines.base import EngineName, Pair
-from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
+from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
@@ -51,7 +51,7 @@ SHAPES = {
 }
 PARTS = ("peers", "shapes", "start-up", "curves", "processes", "long-input")
 LANGUAGES = ("de", "en", "fr")
-SETTINGS: list[tuple[EngineName, Quantization]] = [("ct2", "float32"), ("ct2", "int8"), ("torch", "float32")]
+SETTINGS: list[tuple[EngineName, Precision]] = [("ct2", "float32"), ("ct2", "int8"), ("torch", "float32")]
 
 
 def measure(words: Sequence[str], environment: dict[str, str] | None = None) -> tuple[float, float, str]:
@@ -79,8 +79,12 @@ def score_task(task: dict[str, Any]) -> dict[str, float]:
             for place, output in enumerate(pairs)
             for pair in both_directions(output, references[place % len(references)])
         ]
-    options = EngineOptions(
-        task["engine"], task["quantization"], "cpu", task.get("threads"), workers=task.get("workers")
+    options = EngineConfig(
+        engine=task["engine"],
+        precision=task["precision"],
+        device="cpu",
+        threads=task.get("threads"),
+        workers=task.get("workers"),
     )
     start = time.perf_counter()
     engine = open_engine(model, options)
@@ -114,12 +118,12 @@ def shapes(models: dict[str, Path], texts: int) -> Table:
     rows: list[tuple[Value, ...]] = []
     for name, model in models.items():
         count = max(8, texts // 8) if name == "745M" else texts
-        for engine, quantization in SETTINGS:
-            task = {"model": model, "engine": engine, "quantization": quantization, "pieces": 25}
+        for engine, precision in SETTINGS:
+            task = {"model": model, "engine": engine, "precision": precision, "pieces": 25}
             in_own_process(texts=8, **task)  # converts the model
             found = in_own_process(texts=count, **task)
             rate = count / found["seconds"]
-            rows.append((name, f"{engine} {quantization}", rate, found["load"], found["memory"]))
+            rows.append((name, f"{engine} {precision}", rate, found["load"], found["memory"]))
     columns = (Column("model"), Column("engine"), number("texts/s", 1), number("load s", 2), number("peak MB", 0))
     return Table(
         columns, tuple(rows), "Texts of 25 pieces given another, one direction; all but the first model are random"
@@ -156,8 +160,8 @@ def curves(model: Path, texts: int, folder: Path) -> Table:
     """Seconds against length, systems and lines; also drawn."""
     rows: list[tuple[Value, ...]] = []
     drawn: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    for engine, quantization in (SETTINGS[0], SETTINGS[2]):
-        common = {"model": model, "engine": engine, "quantization": quantization}
+    for engine, precision in (SETTINGS[0], SETTINGS[2]):
+        common = {"model": model, "engine": engine, "precision": precision}
         sweeps: dict[str, tuple[Sequence[int], Callable[[int], dict[str, int]]]] = {
             "pieces per text": ((10, 25, 50, 100), lambda size: {"texts": texts // 2, "pieces": size}),
             "systems": ((1, 2, 5, 10), lambda size: {"texts": size * texts // 4, "pieces": 25, "systems": size}),
@@ -190,7 +194,7 @@ def draw(drawn: dict[str, dict[str, list[tuple[int, float]]]], path: Path) -> No
 def processes(model: Path, texts: int) -> Table:
     """Is there anything to gain from more threads for a batch, or from more processes, each with its share?"""
     cores = available_cores()
-    common = {"model": model, "engine": "ct2", "quantization": "float32", "pieces": 25}
+    common = {"model": model, "engine": "ct2", "precision": "float32", "pieces": 25}
     together = in_own_process(texts=texts, threads=cores, **common)["seconds"]
     one_worker = in_own_process(texts=texts, threads=cores, workers=1, **common)["seconds"]
 

@@ -20,19 +20,16 @@ from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from prism_mt.training.finetune import Finetuner
-from prism_mt.training.finetune_config import FinetuneConfig, Ranking, load_finetune_config
-from prism_mt.training.finetune_export import export_finetuned
 
 from prism_mt.cli.main import main as prism
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.judgments import Judgments, MetricScores
 from prism_mt.evaluation.machine_references import Studied, study_references
 from prism_mt.evaluation.protocols import preset
 from prism_mt.evaluation.readers import read_judgments
 from prism_mt.evaluation.scoring import make_metric, score_texts
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting
@@ -42,7 +39,8 @@ from prism_mt.report.table import Column, Table, number, render, to_text
 from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
-from prism_mt.training.distributed import World
+from prism_mt.training.api import finetune
+from prism_mt.training.ranking.config import FinetuneConfig, Ranking, load_finetune_config
 
 SETS = [(domain, pair) for domain in ("news", "ted") for pair in ("en-de", "zh-en", "en-ru")]
 PUBLISHED_TAU = {
@@ -105,16 +103,19 @@ def tune(name: str, options: argparse.Namespace, ablation: bool = False) -> str:
         limits=replace(config.limits, steps=options.steps or config.limits.steps),
     )
     if ablation:
-        every = config.limits.steps or config.checks.every
-        config = replace(config, checks=replace(config.checks, every=every, export="last"))
-    import torch
-
+        every = config.limits.steps or config.validation.every
+        config = replace(
+            config,
+            validation=replace(config.validation, every=every),
+            checkpoints=replace(config.checkpoints, export="last"),
+        )
     started = time.monotonic()
-    if not Finetuner(config, World(0, 1, torch.device("cpu"))).run():
+    result = finetune(replace(config, device="cpu"))
+    if not result.finished:
         raise SystemExit(f"{name}: stopped; the same command goes on")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{name}: {(time.monotonic() - started) / 60:.1f} minutes, peak memory {peak:.1f} GB")
-    return str(export_finetuned(config))
+    return str(result.folder)
 
 
 def judged(options: argparse.Namespace, domain: str, pair: str) -> Judgments:
@@ -132,7 +133,7 @@ def spread(judgments: Judgments, count: int) -> Judgments:
 
 def metric_of(name: str, pair: str, model: str) -> Metric:
     source, target = pair.split("-")
-    model_in_use = ModelInUse(model, cached=True)
+    model_in_use = ModelInUse(model)
     return make_metric(name, Setting(target, source, model_in_use, PrismOptions(long="window")))
 
 
@@ -205,7 +206,7 @@ def translation_quality(model: str, pair: str, options: argparse.Namespace) -> t
         : options.translations
     ]
     source, target = pair.split("-")
-    generator = Generator(ModelInUse(model).directory, EngineOptions(), SearchOptions())
+    generator = Generator(ModelInUse(model).directory, EngineConfig(), SearchConfig())
     route = generator.route(target, source)
     outputs = [found[0].text for found in generator.generate([texts.sources[p] or "" for p in chosen], route)]
     references = [reference[place] or "" for place in chosen]

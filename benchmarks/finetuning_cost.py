@@ -60,21 +60,27 @@ def update_once(task: dict[str, Any]) -> dict[str, float]:
 
     from prism_mt.training.config import Limits
     from prism_mt.training.distributed import World
-    from prism_mt.training.finetune import Finetuner
-    from prism_mt.training.finetune_config import Adapters, FinetuneChecks, FinetuneConfig
+    from prism_mt.training.loop import Loop
+    from prism_mt.training.ranking.config import Adapters, FinetuneConfig, RankingValidation
+    from prism_mt.training.ranking.objective import RankingObjective
 
     pairs = (Path(task["pairs"]),)
     config = FinetuneConfig(
-        *("cost", pairs, pairs, task["model"], Path(task["output"])),
+        name="cost",
+        train=pairs,
+        valid=pairs,
+        model=task["model"],
+        output=Path(task["output"]),
         precision=task["precision"],
         adapters=Adapters(task["rank"]),
         limits=Limits(steps=1),
-        checks=FinetuneChecks(every=1),
+        validation=RankingValidation(every=1),
     )
-    tuner = Finetuner(config, World(0, 1, torch.device("cpu")), resume=False)
+    world = World(0, 1, torch.device("cpu"))
+    loop = Loop(RankingObjective(config, world), config, world, resume=False)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before, start = memory("VmRSS"), time.perf_counter()
-    tuner.run()
+    loop.run()
     return {"before": before, "peak": memory("VmHWM"), "seconds": time.perf_counter() - start}
 
 

@@ -23,10 +23,11 @@ from generation_quality import flores
 from scoring import VOCABULARY, convert, make_pairs, make_peer, pad
 
 from prism_mt.engines.base import EngineName
-from prism_mt.engines.factory import EngineOptions
-from prism_mt.generate.base import Request, textless_ids
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.engines.scheduler import Scheduler
+from prism_mt.generate.base import Request, SearchWork, textless_ids
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
 from prism_mt.models.resolve import open_model
@@ -73,11 +74,11 @@ def run_peer(peer: Any, requests: Sequence[Request], forbidden: Sequence[int]) -
 
 
 def run_ours(model: ModelDirectory, engine: EngineName, requests: Sequence[Request]) -> Run:
-    generator = Generator(model, EngineOptions(engine, device="cpu"), SearchOptions(beam=BEAM))
+    search = SearchConfig(beam=BEAM)
+    searcher = Generator(model, EngineConfig(engine=engine, device="cpu"), search).searcher(search)
 
     def run() -> list[tuple[int, ...]]:
-        found = generator._search(requests)
-        return [found[request][0].pieces for request in requests]
+        return [found[0].pieces for found in Scheduler(SearchWork(searcher, search.width)).run(requests)]
 
     return run
 
@@ -93,7 +94,7 @@ def best_time(run: Run, repeat: int) -> tuple[float, list[tuple[int, ...]]]:
 
 def diverse(texts: Sequence[str]) -> None:
     generator = Generator(
-        open_model("mini"), EngineOptions("torch", device="cpu"), SearchOptions("diverse", n=100)
+        open_model("mini"), EngineConfig(engine="torch", device="cpu"), SearchConfig(method="diverse", n=100)
     )
     start = time.perf_counter()
     lists = list(generator.generate(texts, generator.route("en", "en")))

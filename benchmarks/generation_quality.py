@@ -26,11 +26,11 @@ import numpy as np
 
 from prism_mt.cli.rerank import utility
 from prism_mt.engines.base import EngineName
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.generator import Generator, Hypothesis
 from prism_mt.generate.mbr import rerank
 from prism_mt.generate.nbest import Record
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.prism import PrismOptions
 from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
@@ -38,10 +38,10 @@ from prism_mt.report.table import Column, Table, number, to_text
 
 Row = tuple[str | float, ...]
 METHODS = {
-    "beam": SearchOptions("beam", n=5),
-    "penalty": SearchOptions("penalty", n=5),
-    "diverse": SearchOptions("diverse", n=5, beam=30, groups=10),
-    "sample": SearchOptions("sample", n=5, top_p=0.9),
+    "beam": SearchConfig(method="beam", n=5),
+    "penalty": SearchConfig(method="penalty", n=5),
+    "diverse": SearchConfig(method="diverse", n=5, beam=30, groups=10),
+    "sample": SearchConfig(method="sample", n=5, top_p=0.9),
 }
 
 
@@ -55,10 +55,9 @@ def flores(data: Path, count: int) -> dict[str, list[str]]:
 
 
 def generate(
-    model: ModelInUse, options: SearchOptions, texts: Sequence[str], to: str, source: str
+    model: ModelInUse, options: SearchConfig, texts: Sequence[str], to: str, source: str
 ) -> list[list[Hypothesis]]:
-    engine: EngineName = "ct2" if options.method == "beam" else "torch"
-    generator = Generator(model.directory, EngineOptions(engine), options)
+    generator = Generator(model.directory, EngineConfig(), options)
     return list(generator.generate(texts, generator.route(to, source)))
 
 
@@ -80,7 +79,7 @@ def translate(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
             score(
                 "chrf",
                 model,
-                [one[0].text for one in generate(model, SearchOptions(), texts[a], b, a)],
+                [one[0].text for one in generate(model, SearchConfig(), texts[a], b, a)],
                 texts[b],
                 b,
                 a,
@@ -122,9 +121,11 @@ def mbr(
 ) -> tuple[Table, Table]:
     source, target = pair.split("-")
     inputs, references = texts[source], texts[target]
-    drawn = generate(model, SearchOptions("sample", n=samples, temperature=temperature), inputs, target, source)
+    drawn = generate(
+        model, SearchConfig(method="sample", n=samples, temperature=temperature), inputs, target, source
+    )
     records = [Record(text, found) for text, found in zip(inputs, drawn, strict=True)]
-    outputs = {"beam 5": [one[0].text for one in generate(model, SearchOptions(), inputs, target, source)]}
+    outputs = {"beam 5": [one[0].text for one in generate(model, SearchConfig(), inputs, target, source)]}
     outputs["first sample"] = [found[0].text for found in drawn]
 
     def choose(name: str, in_use: ModelInUse, some: Sequence[Record]) -> list[str]:
@@ -137,12 +138,12 @@ def mbr(
     rates: list[Row] = []
     engines: tuple[tuple[EngineName, bool], ...] = (("torch", True), ("torch", False), ("ct2", False))
     for engine, shared in engines:
-        in_use = ModelInUse(model.name, options=EngineOptions(engine))
+        in_use = ModelInUse(model.name, EngineConfig(engine=engine, cache=False))
         in_use.engine.shares_sources = shared  # type: ignore[misc]
         start = time.perf_counter()
         choose("prism-ref", in_use, few)
         rates.append((engine, "yes" if shared else "no", count, count / (time.perf_counter() - start)))
-    cached = ModelInUse(model.name, cached=True)
+    cached = ModelInUse(model.name)
     for name in ("chrf", "prism-src", "prism-ref"):
         outputs[f"{samples} samples by {name}"] = choose(name, cached, records)
     rows = [

@@ -31,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from prism_mt.training.metric_trainer import Judged, MetricConfig, MetricTrainer, read_judged
 
 from prism_mt._core.progress import track
 from prism_mt.encoders.cached import StoredEncoder
@@ -45,6 +44,10 @@ from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.stats.correlation import pearson
 from prism_mt.stats.williams import williams_test
+from prism_mt.training.api import train_metric
+from prism_mt.training.config import Limits
+from prism_mt.training.regression.config import MetricConfig
+from prism_mt.training.regression.judgments import JudgedOutput, read_judged_outputs
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"
 LONGEST = 30
@@ -83,10 +86,9 @@ def prepare(data: Path, folder: Path) -> None:
     for kind in KINDS:
         for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "da2020.tsv"])):
             write_config(folder, name, kind, train)
-        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "epochs = 3\n")
-        write_config(
-            folder, f"{kind}-after", kind, ["wmt2016.tsv"], f'start = "{kind}-taught"\nrate = 1e-4\nepochs = 4\n'
-        )
+        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "limits.epochs = 3\n")
+        after = f'start = "{kind}-taught"\noptimizer.learning_rate = 1e-4\nlimits.epochs = 4\n'
+        write_config(folder, f"{kind}-after", kind, ["wmt2016.tsv"], after)
 
 
 def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more: str = "") -> None:
@@ -99,7 +101,7 @@ def teach(folder: Path) -> None:
     encoder = StoredEncoder(
         open_piece_encoder("minilm", "en", lambda: ModelInUse().directory, config=ALL_LAYERS), "all"
     )
-    known, new = list(read_judged(folder / "wmt2016.tsv")), list(read_judged(folder / "da2020.tsv"))
+    known, new = (list(read_judged_outputs(folder / name)) for name in ("wmt2016.tsv", "da2020.tsv"))
     new = [row for row in new if len(row.other.split()) <= 22 and len(row.hypothesis.split()) <= 30]
     human = np.array([row.score for row in known])
     matched = matches(encoder, known)
@@ -116,7 +118,7 @@ def teach(folder: Path) -> None:
     print(f"{folder}/taught.tsv: {len(scores):,} scores of the teacher")
 
 
-def matches(encoder: StoredEncoder, judged: Sequence[Judged]) -> NDArray[np.float64]:
+def matches(encoder: StoredEncoder, judged: Sequence[JudgedOutput]) -> NDArray[np.float64]:
     """For each layer the mean best cosine of the reference's pieces, then of the output's: a row for each output."""
     found = []
     for row in track(iter(judged), "matching pieces", len(judged)):
@@ -231,9 +233,13 @@ def figure1(options: argparse.Namespace, folder: Path) -> None:
             name = folder / f"{options.kind}-{size}x{raters}"
             write_rated(name.with_suffix(".tsv"), train[:size], raters, np.random.default_rng(size))
             config = MetricConfig(
-                (name.with_suffix(".tsv"),), (folder / "dev.tsv",), name, options.kind, epochs=options.epochs
+                train=(name.with_suffix(".tsv"),),
+                dev=(folder / "dev.tsv",),
+                output=name,
+                kind=options.kind,
+                limits=Limits(epochs=options.epochs, patience=4),
             )
-            MetricTrainer(config).run()
+            train_metric(config)
             metric = make_metric(str(name), Setting("en"))
             results = metric.score(Segment(one.hypothesis, (one.reference,)) for one in test)
             points.append((size, raters, pearson(human, np.array([one.score for one in results]))))

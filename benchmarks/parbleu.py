@@ -26,9 +26,9 @@ from typing import IO
 import numpy as np
 
 from prism_mt._core.progress import track
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.base import Metric, Segment
 from prism_mt.metrics.paraphrased import (
     GeneratedParaphrases,
@@ -58,11 +58,13 @@ class Task:
     """Segment, better and worse system, where there are such judgments."""
 
 
-def search(method: str, beams: int) -> SearchOptions:
+def search(method: str, beams: int) -> SearchConfig:
     """Lists of as many paraphrases as there are beams; diverse ones come from ten groups."""
     if method == "diverse":
-        return SearchOptions("diverse", n=beams, beam=beams, groups=10)
-    return SearchOptions("beam", n=beams, beam=beams) if method == "beam" else SearchOptions("sample", n=beams)
+        return SearchConfig(method="diverse", n=beams, beam=beams, groups=10)
+    if method == "beam":
+        return SearchConfig(n=beams, beam=beams)
+    return SearchConfig(method="sample", n=beams)
 
 
 def open_text(path: Path) -> IO[str]:
@@ -145,8 +147,7 @@ def generated(
     rows: list[tuple[str | float, ...]] = []
     tasks = {pair: read(data, pair, limit) for pair in pairs}
     for method in methods:
-        engine = EngineOptions("ct2" if method == "beam" else "torch")
-        paraphrases = GeneratedParaphrases(Generator(directory, engine, search(method, beams)), "en")
+        paraphrases = GeneratedParaphrases(Generator(directory, EngineConfig(), search(method, beams)), "en")
         if any(counts):
             prepare(paraphrases, tasks, method)
         for title, options in wanted:

@@ -24,7 +24,7 @@ from transformers import M2M100Config, M2M100ForConditionalGeneration
 
 from prism_mt._core.environment import available_cores
 from prism_mt.engines.base import EngineName, Pair
-from prism_mt.engines.factory import EngineOptions, Quantization, open_engine
+from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.huggingface.weights import canonical
@@ -107,8 +107,8 @@ def pad(rows: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
     return ids, torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
 
 
-def run_ours(model: ModelDirectory, engine: EngineName, quantization: Quantization) -> Score:
-    loaded = open_engine(model, EngineOptions(engine, quantization, "cpu"))
+def run_ours(model: ModelDirectory, engine: EngineName, precision: Precision) -> Score:
+    loaded = open_engine(model, EngineConfig(engine=engine, precision=precision, device="cpu"))
     return lambda pairs: [float(tokens[1:].mean()) for tokens in score_pairs(loaded, pairs)]
 
 

@@ -81,7 +81,7 @@ def test_mistakes(folder: str) -> None:
         ({"references": "min"}, "references must be one of mean, max"),
         ({"reduction": "average"}, "reduction must be one of mean, sum"),
         ({"direction": "fwd"}, "direction must be one of forward, backward, both"),
-        ({"engine": "fairseq"}, "engine must be one of ct2, torch"),
+        ({"engine": "fairseq"}, "engine must be one of auto, ct2, torch"),
         ({"ref": []}, "ref is empty"),
         ({"ref": "Hallo"}, "expected a list of texts, not a single text"),
         ({"cand": "Hallo"}, "expected a list of texts, not a single text"),

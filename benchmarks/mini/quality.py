@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from perturb import PERTURBATIONS
 
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.judgments import Judgments, Texts
 from prism_mt.evaluation.readers import Request, read_judgments
 from prism_mt.evaluation.scoring import score_texts
@@ -143,10 +143,10 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--metrics", nargs="+", default=["prism-ref", "prism-src", "bleu", "chrf"])
     parser.add_argument("--tests", nargs="+", choices=["mqm", "perturbations"], default=["mqm", "perturbations"])
-    parser.add_argument("--quantization", default="float32")
+    parser.add_argument("--precision", default="float32")
     parser.add_argument("--format", choices=["text", "markdown", "tsv", "json"], default="text")
     options = parser.parse_args()
-    model = ModelInUse(options.model, cached=True, options=EngineOptions(quantization=options.quantization))
+    model = ModelInUse(options.model, EngineConfig(precision=options.precision))
     if "mqm" in options.tests:
         print(render(mqm(model, options.data, options.sets, options.metrics, options.segments), options.format))
     if "perturbations" in options.tests:

@@ -1,11 +1,12 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 
-from prism_mt._core.arguments import add_options, option, parse_options
+from prism_mt._core.arguments import add_options, parse_options
+from prism_mt._core.options import option
 
 
 @dataclass
@@ -20,7 +21,7 @@ class Sample:
 
 def parse(*words: str) -> Sample:
     parser = argparse.ArgumentParser()
-    add_options(parser, Sample)
+    add_options(parser, [Sample])
     return parse_options(Sample, parser.parse_args(words))
 
 
@@ -39,26 +40,26 @@ def test_mistakes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_teaches() -> None:
     parser = argparse.ArgumentParser()
-    add_options(parser, Sample)
+    add_options(parser, [Sample])
     text = parser.format_help()
     for part in ("which kind (default: a)", "--kind {a,b}", "--size SIZE, -s SIZE", "100 % or less", "--no-check"):
         assert part in text
 
 
-def test_groups_follow_the_rest_and_shared_ones_come_last() -> None:
+def test_dataclasses_with_a_title_have_their_own_heading() -> None:
     @dataclass(kw_only=True)
     class Shared:
-        device: str = option("on what", "cpu", group="engine")
+        TITLE: ClassVar[str] = "engine options"
+        device: str = option("on what", "cpu")
 
-    @dataclass
-    class Both(Shared, Sample):
+    @dataclass(kw_only=True)
+    class Own:
         beam: int = option("how many", 5, group="search")
-        threads: int = option("how many of them", 1, group="engine")
         last: int = option("without a group", 0)
 
     parser = argparse.ArgumentParser()
-    add_options(parser, Both)
+    add_options(parser, [Own, Shared])
     text = parser.format_help().partition("options:")[2]
-    places = [text.index(part) for part in ("--last", "search:", "--beam", "engine:", "--device", "--threads")]
+    places = [text.index(part) for part in ("--last", "search:", "--beam", "engine options:", "--device")]
     assert places == sorted(places)
-    assert parse_options(Both, parser.parse_args(["x", "--device", "cuda"])).device == "cuda"
+    assert parse_options(Shared, parser.parse_args(["--device", "cuda"])).device == "cuda"

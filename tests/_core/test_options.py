@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import load_toml
+from prism_mt._core.options import Config, describe, load_toml, option, option_of
 
 
 @dataclass
@@ -95,3 +95,19 @@ def test_a_table_changes_parts_of_a_default(tmp_path: Path) -> None:
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(PrismError, match="cannot read .*none.toml"):
         load_toml(tmp_path / "none.toml", Whole)
+
+
+def test_an_option_of_another_config_keeps_its_help_and_limits() -> None:
+    @dataclass(frozen=True)
+    class Search(Config):
+        beam: int = option("hypotheses kept at each step", 5, low=1, flags=("-b",))
+
+    @dataclass(frozen=True)
+    class Wider(Config):
+        beam: int = option_of(Search, "beam", 50)
+        also: int = option_of(Search, "beam")
+
+    assert (Wider().beam, Wider().also) == (50, 5)
+    assert describe(Wider)[0].help == "hypotheses kept at each step"
+    with pytest.raises(PrismError, match="beam must be at least 1, not 0"):
+        Wider(beam=0)

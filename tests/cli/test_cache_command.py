@@ -8,7 +8,7 @@ from made import SENTENCES, make_model
 
 from prism_mt._core.cache import Store
 from prism_mt.cli.main import main
-from prism_mt.engines import cached
+from prism_mt.engines import factory
 from prism_mt.models.directory import write_model
 
 
@@ -40,7 +40,7 @@ def said(capsys: Any, *words: str) -> str:
 def test_a_second_score_runs_no_model(model: str, home: Path, capsys: Any, monkeypatch: Any) -> None:
     assert score(model) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr(cached, "open_engine", None)
+    monkeypatch.setattr(factory, "_load", lambda *_: pytest.fail("the model was loaded"))
     assert score(model) == 0
     assert capsys.readouterr().out == first
 

@@ -13,6 +13,8 @@ from prism_mt.cli.main import main
 from prism_mt.engines.scheduler import Scheduler
 from prism_mt.generate.mbr import rerank
 from prism_mt.generate.nbest import Record
+from prism_mt.generate.options import ParaphraseConfig, SearchConfig
+from prism_mt.generate.texts import paraphrase, translate
 from prism_mt.models.directory import write_model
 
 INPUT = ["Hello world!", "", "She bought three apples.", "This is a test."]
@@ -87,6 +89,38 @@ def test_paraphrase_by_every_method(capsys: Any, model: str, words: tuple[str, .
     assert "cut off at the largest length" in caplog.text
 
 
+def test_translate_by_sampling(capsys: Any, model: str) -> None:
+    words = ("--to", "de", "in.txt", "-n", "4", "--format", "jsonl", "--method", "sample", "--top-k", "5")
+    code, out, err = run(capsys, "translate", model, *words)
+    assert code == 0, err
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [len(record["translations"]) for record in records] == [4] * 4
+    assert run(capsys, "translate", model, *words, "--no-cache")[1] == out
+    assert run(capsys, "translate", model, *words, "--seed", "1")[1] != out
+
+
+@pytest.mark.parametrize("command", [("translate", "--to"), ("paraphrase", "--lang")])
+def test_a_second_run_searches_nothing(
+    capsys: Any, model: str, command: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (command[1], "en", "in.txt", "-n", "3")
+    code, first, err = run(capsys, command[0], model, *words)
+    assert code == 0, err
+    monkeypatch.setattr(Scheduler, "run", lambda *_: pytest.fail("searched again"))
+    assert run(capsys, command[0], model, *words)[1] == first
+
+
+def test_commands_and_python_have_the_same_results(capsys: Any, model: str) -> None:
+    search = SearchConfig(max_length=6)
+    _, out, _ = run(capsys, "translate", model, "--to", "de", "in.txt")
+    assert out.split("\n")[:-1] == translate(INPUT, to="de", model=model, search=search)
+    _, out, _ = run(capsys, "paraphrase", model, "--lang", "de", "in.txt", "-n", "3", "--format", "jsonl")
+    search = ParaphraseConfig(max_length=6)
+    found = paraphrase(INPUT, lang="de", n=3, model=model, search=search)
+    for line, hypotheses in zip(out.splitlines(), found, strict=True):
+        assert [one["text"] for one in json.loads(line)["paraphrases"]] == [one.text for one in hypotheses]
+
+
 def test_standard_input(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, wanted, _ = run(capsys, "translate", model, "--to", "de", "in.txt")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("in.txt").read_bytes())))
@@ -96,8 +130,8 @@ def test_standard_input(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("--to", "de", "in.txt", "-o", "out/de.txt")
-    wanted = run(capsys, "translate", model, *words[:3])[1]
+    words = ("--no-cache", "--to", "de", "in.txt", "-o", "out/de.txt")
+    wanted = run(capsys, "translate", model, *words[:4])[1]
     monkeypatch.setattr("prism_mt.generate.generator.search_window", lambda width: 1)
     run_, asked = Scheduler.run, []
 
@@ -123,23 +157,29 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("translate", "in.txt"), "say which language to translate into: --to XX"),
+        (("translate", "in.txt"), "the language to translate into is not known: give --to"),
         (("translate", "in.txt", "--to", "xx"), "the model does not know the language 'xx'; it knows de, en"),
         (("translate", "in.txt", "--to", "de", "-n", "6", "--beam", "5"), "a beam of 5 cannot give 6 hypotheses"),
         (("translate", "empty.txt", "--to", "de"), "empty.txt is empty: there is nothing to do"),
         (("translate", "none.txt", "--to", "de"), "cannot read none.txt"),
-        (("paraphrase", "in.txt"), "say which language the input is in: --lang XX"),
+        (("paraphrase", "in.txt"), "the language of the input is not known: give --lang"),
         (
-            ("paraphrase", "in.txt", "-l", "en", "-m", "diverse", "--beam", "10", "--groups", "3"),
+            ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "--beam", "10", "--groups", "3"),
             "3 groups do not divide a beam of 10",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "-m", "diverse", "-n", "101"), "a beam of 100 cannot give 101"),
-        (("paraphrase", "in.txt", "-l", "en", "-m", "sample", "--engine", "ct2"), "use --engine torch"),
+        (
+            ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "-n", "101"),
+            "a beam of 100 cannot give 101",
+        ),
+        (
+            ("paraphrase", "in.txt", "-l", "en", "--method", "sample", "--engine", "ct2"),
+            "the ct2 engine has beam search only",
+        ),
         (
             ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
-            "--seed belongs to --method sample, and the method is",
+            "--seed is an option of the method sample, but the method is penalty",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "--quantization", "int8"), "leave out --quantization"),
+        (("paraphrase", "in.txt", "-l", "en", "--precision", "int8"), "leave out --precision"),
         (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
         (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),

@@ -12,7 +12,7 @@ from made import SENTENCES, make_model
 from tiny_bert import make_bert
 
 from prism_mt._core.errors import PrismError
-from prism_mt.encoders import e5, factory, layers
+from prism_mt.encoders import bert, e5, layers
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import (
     ALL_LAYERS,
@@ -70,7 +70,7 @@ def test_another_digest_is_refused_before_the_encoder_is_read(
         open_piece_encoder("e5", "en", no_model, digest="0" * 64)
     pytest.importorskip("transformers", reason="needs the extra hf")
     make_bert(tmp_path / "bert")
-    monkeypatch.setattr(factory.bert, "read_bert", no_model)
+    monkeypatch.setattr(bert, "read_bert", no_model)
     with pytest.raises(PrismError, match=r"trained with \(digest 000000000000, here"):
         open_piece_encoder(str(tmp_path / "bert"), "en", no_model, digest="0" * 64)
 
@@ -101,7 +101,7 @@ def test_bert_by_language(
     if len(languages) == 1:
         found = open_piece_encoder("bert", languages[0], no_model)
     else:
-        found, _ = open_both_encoders("bert", *languages, no_model)
+        found, _ = open_both_encoders("bert", languages[0], languages[1], no_model)
     assert (found.name, calls) == (name, [name])
     assert must_be_fetched("bert", *languages)
     assert not must_be_fetched("minilm", "en")

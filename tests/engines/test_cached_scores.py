@@ -2,6 +2,8 @@
 
 import itertools
 import sqlite3
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ from made import SENTENCES, make_model
 
 from prism_mt._core import cache
 from prism_mt._core.cache import Store
-from prism_mt.engines import cached
-from prism_mt.engines.base import Pair, TokenScores
+from prism_mt.engines.base import Engine, Pair, TokenScores
 from prism_mt.engines.cached import CachedEngine
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.factory import EngineConfig, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
+
+CONFIG = EngineConfig(engine="ct2", device="cpu", threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +35,16 @@ def pairs(directory: ModelDirectory) -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def wanted(directory: ModelDirectory, pairs: list[Pair]) -> list[TokenScores]:
-    return list(score_pairs(open_engine(directory, OPTIONS), pairs))
+    return list(score_pairs(open_engine(directory, CONFIG), pairs))
 
 
-OPTIONS = EngineOptions(device="cpu", threads=1)
+def engine(
+    directory: ModelDirectory, path: Path, config: EngineConfig = CONFIG, temperature: float = 1.0
+) -> CachedEngine:
+    def load() -> Engine:
+        return open_engine(directory, config, temperature)
 
-
-def engine(directory: ModelDirectory, path: Path, options: EngineOptions = OPTIONS) -> CachedEngine:
-    return CachedEngine(directory, options, Store("scores", path))
+    return CachedEngine(directory, config, temperature, load, Store("scores", path))
 
 
 def same(found: list[TokenScores], wanted: list[TokenScores]) -> None:
@@ -53,10 +58,10 @@ def test_a_second_run_loads_no_model(
     first = list(score_pairs(engine(directory, tmp_path / "c.sqlite"), pairs))
     same(first, wanted)
 
-    def load(*_: object) -> None:
+    def load(*_: object) -> Engine:
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr(cached, "open_engine", load)
+    monkeypatch.setattr(sys.modules[__name__], "open_engine", load)
     second = list(score_pairs(engine(directory, tmp_path / "c.sqlite"), [*pairs[::-1], *pairs]))
     for a, b in zip(second, [*first[::-1], *first], strict=True):
         np.testing.assert_array_equal(a, b)
@@ -65,19 +70,24 @@ def test_a_second_run_loads_no_model(
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("config", "temperature"),
     [
-        EngineOptions(device="cpu", temperature=1.1),
-        EngineOptions(device="cpu", quantization="int8"),
-        EngineOptions(engine="torch", device="cpu"),
+        (CONFIG, 1.1),
+        (replace(CONFIG, precision="int8"), 1.0),
+        (replace(CONFIG, engine="torch"), 1.0),
     ],
 )
 def test_what_changes_a_score_changes_the_key(
-    directory: ModelDirectory, pairs: list[Pair], tmp_path: Path, options: EngineOptions, monkeypatch: Any
+    directory: ModelDirectory,
+    pairs: list[Pair],
+    tmp_path: Path,
+    config: EngineConfig,
+    temperature: float,
+    monkeypatch: Any,
 ) -> None:
     list(score_pairs(engine(directory, tmp_path / "c.sqlite"), pairs))
     assert all(tokens is not None for tokens in engine(directory, tmp_path / "c.sqlite").remembered(pairs))
-    assert engine(directory, tmp_path / "c.sqlite", options).remembered(pairs) == [None] * len(pairs)
+    assert engine(directory, tmp_path / "c.sqlite", config, temperature).remembered(pairs) == [None] * len(pairs)
     other = write_model(make_model(seed=1), tmp_path / "other")
     assert engine(other, tmp_path / "c.sqlite").remembered(pairs) == [None] * len(pairs)
     moved = [Pair(source + target[:1], target[1:]) for source, target in pairs]  # the same ids, cut elsewhere

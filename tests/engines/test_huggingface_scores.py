@@ -8,7 +8,7 @@ from hf_models import FAMILIES, LANGUAGES, Family, cached, ids
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import EngineName
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.factory import EngineConfig, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.forced_decoding import PairEncoder, Text
@@ -54,7 +54,7 @@ def test_token_scores(family: Family, engine: EngineName) -> None:
         assert list(pair.target[:-1]) == wanted.decoder_input[:length]
         assert list(pair.target[1:]) == wanted.labels[:length]
         found.append((pair, transformers_scores(reference, wanted.source, wanted.decoder_input, wanted.labels)))
-    loaded = open_engine(model, EngineOptions(engine=engine, device="cpu"))
+    loaded = open_engine(model, EngineConfig(engine=engine, device="cpu"))
     for (pair, expected), tokens in zip(found, score_pairs(loaded, [pair for pair, _ in found]), strict=True):
         np.testing.assert_allclose(tokens, expected[: len(pair.target) - 1], atol=1e-4)
 
@@ -75,7 +75,7 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
     folder, reference, tokenizer = cached(family)
     model = open_model(str(folder))
     source_language, target_language = LANGUAGES[family]
-    engine = open_engine(model, EngineOptions(device="cpu"))
+    engine = open_engine(model, EngineConfig(device="cpu"))
     source, target = TEXTS[0]
     metric = PrismMetric("src", model, engine, target_language, source_language, PrismOptions(tokens=True))
     [result] = metric.score([Segment(target, source=source)])
@@ -91,7 +91,7 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
 def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
     folder, _, _ = cached("marian")
     model = open_model(str(folder))
-    engine = open_engine(model, EngineOptions(device="cpu"))
+    engine = open_engine(model, EngineConfig(device="cpu"))
     with pytest.raises(PrismError, match="from en to en, but it translates from de into en only"):
         PrismMetric("ref", model, engine, "en")
     with pytest.raises(PrismError, match="from en to de"):
@@ -101,6 +101,6 @@ def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
 def test_a_model_that_tags_the_source_needs_its_language() -> None:
     folder, _, _ = cached("m2m100")
     model = open_model(str(folder))
-    engine = open_engine(model, EngineOptions(device="cpu"))
+    engine = open_engine(model, EngineConfig(device="cpu"))
     with pytest.raises(PrismError, match="needs the language of the source: give --src-lang"):
         PrismMetric("src", model, engine, "fr")

@@ -18,13 +18,14 @@ from prism_mt._core.errors import PrismError
 from prism_mt.cli.main import main
 from prism_mt.engines import ray as cluster
 from prism_mt.engines.base import Pair
-from prism_mt.engines.factory import EngineOptions, open_engine
+from prism_mt.engines.budgets import Budget
+from prism_mt.engines.factory import EngineConfig, open_engine
 from prism_mt.engines.ray import ClusterEngine, Feed, Scorer
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 
 LINES = 300
-OPTIONS = EngineOptions(device="cpu", threads=1)
+CONFIG = EngineConfig(engine="ct2", device="cpu", threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,11 @@ def test_what_does_not_go_with_a_cluster_is_one_sentence(
 def test_ray_that_is_not_installed_is_one_sentence(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert main(words) == 0  # all scores are in the cache now
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert main([*words, "--no-cache", "--ray", "auto"]) == 2
-    assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
+    for cache in ("--cache", "--no-cache"):
+        assert main([*words, cache, "--ray", "auto"]) == 2
+        assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -101,8 +104,8 @@ def test_the_feed_waits_for_batches_and_gives_them_again_until_they_are_answered
 
 def test_an_actor_scores_as_an_engine_does(model: ModelDirectory) -> None:
     pairs = [Pair((4, 9 + n % 5, 2), (2, 5, *range(9, 10 + n % 7), 2)) for n in range(40)]
-    wanted = score_pairs(open_engine(model, OPTIONS), pairs)
-    answer = pickle.loads(Scorer(model.folder, model.digest, OPTIONS, __version__).answer(pickle.dumps(pairs)))
+    wanted = score_pairs(open_engine(model, CONFIG), pairs)
+    answer = pickle.loads(Scorer(model.folder, model.digest, CONFIG, 1.0, __version__).answer(pickle.dumps(pairs)))
     for a, b in zip(answer, wanted, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
@@ -121,8 +124,10 @@ def test_an_actor_scores_as_an_engine_does(model: ModelDirectory) -> None:
 def test_a_machine_that_would_score_otherwise_says_so(
     model: ModelDirectory, change: dict[str, Any], message: str
 ) -> None:
-    given = {"folder": model.folder, "digest": model.digest, "options": OPTIONS, "version": __version__, **change}
-    answer = pickle.loads(Scorer(**given).answer(pickle.dumps([Pair((4, 9, 2), (2, 5, 9, 2))])))
+    given = {"folder": model.folder, "digest": model.digest, "version": __version__, **change}
+    answer = pickle.loads(
+        Scorer(config=CONFIG, temperature=1.0, **given).answer(pickle.dumps([Pair((4, 9, 2), (2, 5, 9, 2))]))
+    )
     assert isinstance(answer, PrismError)
     assert message in str(answer)
 
@@ -132,9 +137,9 @@ def test_the_driver_does_not_look_for_the_device_of_the_actors(model: ModelDirec
     from prism_mt._core.cache import Store
     from prism_mt.engines.cached import CachedEngine
 
-    options = EngineOptions(device="cuda", quantization="float16", ray="auto")
-    pair = Pair((4, 9, 2), (2, 5, 9, 2))
-    assert CachedEngine(model, options, Store("scores", tmp_path / "c.sqlite")).remembered([pair]) == [None]
+    config = EngineConfig(engine="ct2", device="cuda", precision="float16", ray="auto")
+    pair, store = Pair((4, 9, 2), (2, 5, 9, 2)), Store("scores", tmp_path / "c.sqlite")
+    assert CachedEngine(model, config, 1.0, pytest.fail, store).remembered([pair]) == [None]
 
 
 @pytest.fixture
@@ -165,7 +170,7 @@ def test_a_machine_that_is_lost_changes_nothing(
     head = placement_group([{"CPU": 1, "node:__internal_head__": 0.01}])
     assert head.wait(60)
     monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cluster, "JOB_TOKENS", {"cpu": 400})
+    monkeypatch.setattr(cluster, "CLUSTER_JOB", Budget(400, 400))
     receive, answers = ClusterEngine._receive, []
 
     def count(engine: ClusterEngine) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import lzma
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.evaluation.sweep import find_metric, sweep
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.stats.accuracy import segment_accuracy
-from prism_mt.stats.arrays import Matrix
+from prism_mt.stats.arrays import Matrix, Vector
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.permutation import permutation_test
 
@@ -77,6 +78,32 @@ def test_table_marks_the_best_and_what_is_not_worse(read: Read, data: Path) -> N
     assert [result.metric for result in evaluation.results] == ["COMET", FINETUNED, PRISM, "SentBLEU"]
     assert [evaluation.is_top(result) for result in evaluation.results] == [True, True, False, False]
     assert [result.rank for result in evaluation.results] == [1, 1, 2, 3]
+
+
+def mt_metrics_eval_p_values(scores: Matrix) -> Vector:
+    """The p-values of that tool by its formula and in its precision: 1,000 draws, seed 4."""
+    rng = np.random.default_rng(4)
+    signs = 2 * np.rint(rng.random(size=(1000, scores.shape[1]), dtype=np.float32)) - 1
+    single = scores.astype(np.float32)
+    sums, totals = signs @ single.T, single.sum(axis=1)
+    first, second = np.triu_indices(len(scores), k=1)
+    observed = totals[first] - totals[second]
+    shares: Vector = np.mean(sums[:, first] - sums[:, second] >= observed, axis=0, dtype=np.float64)
+    return shares
+
+
+@pytest.mark.parametrize(("domain", "pair"), list(TAUS))
+def test_soft_accuracy_is_that_of_mt_metrics_eval(read: Read, data: Path, domain: str, pair: str) -> None:
+    judgments, metrics = load(read, data, domain, pair)
+    chosen = [find_metric(metrics, name) for name in ("SentBLEU", "ChrF", PRISM, FINETUNED, "COMET")]
+    protocol = replace(get_protocol("wmt24-sys"), test="none")
+    judged = ~np.isnan(judgments.scores).any(axis=0)
+    p_human = mt_metrics_eval_p_values(judgments.scores[:, judged])
+    for result in judge(judgments, chosen, protocol=protocol).results:
+        scores = aligned(judgments, metrics, result.metric)[:, judged]
+        expected = 1 - np.abs(p_human - mt_metrics_eval_p_values(scores)).mean()
+        # Single precision misses some of people's ties.
+        assert result.value == pytest.approx(expected, abs=0.0003), result.metric
 
 
 def test_wmt20_penalties_are_those_of_the_error_lists(data: Path) -> None:

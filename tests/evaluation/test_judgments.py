@@ -1,14 +1,14 @@
 import math
 
 import numpy as np
-from judging import judged
 
 from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.ratings import Ratings
 
 
 def judgments(scores: list[float]) -> Judgments:
     names = tuple("abcdefgh"[: len(scores)])
-    return judged("t", "xx-yy", names, (), np.empty((len(names), 0)), system_scores=np.array(scores))
+    return Judgments("t", "xx-yy", names, (), Ratings.from_matrix(np.empty((len(names), 0))), np.array(scores))
 
 
 def test_without_outliers_keeps_the_others() -> None:

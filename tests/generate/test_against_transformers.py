@@ -10,10 +10,10 @@ import torch
 from hf_models import LANGUAGES, Family, make
 
 from prism_mt.engines.base import EngineName
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.base import Request, textless_ids
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import open_model
 
@@ -42,12 +42,12 @@ def ending(family: Family) -> tuple[ModelDirectory, Any]:
 
 def requests(family: Family, model: ModelDirectory) -> list[Request]:
     source, target = LANGUAGES[family]
-    generator = Generator(model, EngineOptions(), SearchOptions(max_length=LIMIT))
+    generator = Generator(model, EngineConfig(device="cpu"), SearchConfig(max_length=LIMIT))
     route = generator.route(target, source)
     return [request for text in TEXTS if (request := generator._request(text, route, 0, str))]
 
 
-def peer(network: Any, request: Request, model: ModelDirectory, options: SearchOptions) -> Any:
+def peer(network: Any, request: Request, model: ModelDirectory, options: SearchConfig) -> Any:
     forced = request.prefix[1] if len(request.prefix) > 1 else None
     return network.generate(
         input_ids=torch.tensor([request.source]),
@@ -74,30 +74,31 @@ def pieces(sequence: list[int], request: Request, end: int) -> tuple[int, ...]:
 
 
 SETTINGS = [
-    SearchOptions(n=4, beam=4),
-    SearchOptions(n=2, beam=5, length_penalty=0.0),
-    SearchOptions(n=3, beam=3, length_penalty=2.0),
-    SearchOptions(n=1, beam=1),
+    SearchConfig(n=4, beam=4),
+    SearchConfig(n=2, beam=5, length_penalty=0.0),
+    SearchConfig(n=3, beam=3, length_penalty=2.0),
+    SearchConfig(n=1, beam=1),
 ]
 
 
 @pytest.mark.parametrize("engine", ["torch", "ct2"])
 @pytest.mark.parametrize("options", SETTINGS, ids=lambda options: options.signature())
 @pytest.mark.parametrize("family", ["m2m100", "marian"])
-def test_same_sequences_and_scores(family: Family, options: SearchOptions, engine: EngineName) -> None:
+def test_same_sequences_and_scores(family: Family, options: SearchConfig, engine: EngineName) -> None:
     model, network = ending(family)
     end = model.spec.conventions.eos
-    generator = Generator(model, EngineOptions(engine, device="cpu", threads=1), options)
+    generator = Generator(model, EngineConfig(engine=engine, device="cpu", threads=1), options)
     asked = requests(family, model)
-    found = dict(zip(asked, generator._scheduler.run(asked), strict=True))
+    found = generator._run(asked, options)
     lengths = set()
     for request in asked:
         wanted = peer(network, request, model, options)
         sequences = [pieces(sequence, request, end) for sequence in wanted.sequences.tolist()]
-        assert [one.pieces for one in found[request]] == sequences
+        best = found[request][: options.n]
+        assert [one.pieces for one in best] == sequences
         lengths |= {len(sequence) for sequence in sequences}
         if options.beams > 1:
-            scores = [one.score for one in found[request]]
+            scores = [one.score for one in best]
             assert scores == pytest.approx(wanted.sequences_scores.tolist(), abs=1e-4)
     assert len(lengths) > (3 if options.beams > 1 else 0)  # the test would say little if nothing ended
 
@@ -105,11 +106,13 @@ def test_same_sequences_and_scores(family: Family, options: SearchOptions, engin
 @pytest.mark.parametrize("method", ["beam", "diverse", "sample", "penalty"])
 def test_the_batch_does_not_matter(method: Any) -> None:
     model, _ = ending("m2m100")
-    options = SearchOptions(method, n=4, beam=8, groups=2, seed=7)
-    generator = Generator(model, EngineOptions("torch", device="cpu", threads=1), options)
+    further: dict[str, Any] = {"diverse": {"groups": 2}, "sample": {"seed": 7}}.get(method, {})
+    options = SearchConfig(method=method, n=4, beam=8, **further)
+    generator = Generator(model, EngineConfig(engine="torch", device="cpu", threads=1), options)
     asked = requests("m2m100", model)
-    together = generator.searcher.submit(asked)()
+    searcher = generator.searcher(options)
+    together = searcher.submit(asked)()
     for request, found in zip(asked, together, strict=True):
-        [alone] = generator.searcher.submit([request])()
+        [alone] = searcher.submit([request])()
         assert [one.pieces for one in alone] == [one.pieces for one in found]
         assert [one.score for one in alone] == pytest.approx([one.score for one in found], abs=1e-5)

@@ -8,10 +8,10 @@ import pytest
 from made import make_model
 
 from prism_mt._core.cache import Store
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator, Hypothesis, Route
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory, write_model
 
 ROUTE = Route("en", "en")
@@ -23,8 +23,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
 
 
 def generator(model: ModelDirectory, **options: Any) -> Generator:
-    search = SearchOptions(max_length=8, n=2, **options)
-    return Generator(model, EngineOptions("torch", device="cpu", threads=1), search)
+    search = SearchConfig(max_length=8, n=2, **options)
+    return Generator(model, EngineConfig(engine="torch", device="cpu", threads=1), search)
 
 
 def watch(made: Generator, monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
 from written import Written
 
-from prism_mt.generate.beam import BeamRules, beam_search
-from prism_mt.generate.copy_penalty import CopyPenalty, CopyTable, History, begins_word
+from prism_mt.generate.base import Symbols
+from prism_mt.generate.beam import beam_search
+from prism_mt.generate.copy_penalty import Copying, CopyPenalty, CopyTable, History, begins_word
+from prism_mt.generate.options import SearchConfig
 from prism_mt.text.subwords import Vocabulary
 
 PIECES = ("</s>", "▁the", "▁cat", "▁ca", "t", "s", "▁Cat", "▁sat", "▁dog", "猫", "猫咪", "坐", "▁", "▁THE")
@@ -16,8 +19,8 @@ END, THE, CAT, CA, T, S, BIG_CAT, SAT, DOG, MAO, MAOMI, ZUO, SPACE, BIG_THE = ra
 VOCABULARY = Vocabulary(b"", PIECES)
 
 
-def penalty(**options: object) -> CopyPenalty:
-    return CopyPenalty(VOCABULARY, VOCABULARY, **options)  # type: ignore[arg-type]
+def penalty(**options: Any) -> CopyPenalty:
+    return CopyPenalty(VOCABULARY, VOCABULARY, SearchConfig(method="penalty", **options))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +86,8 @@ A, POWER = 0.006, 4.0
 
 
 def apply(form: str, history: History) -> list[float]:
-    """Penalised log-probabilities where all pieces have probability 0.1 and the input is "the cat sat"."""
-    made = penalty(form=form)
+    """Penalized log-probabilities where all pieces have probability 0.1 and the input is "the cat sat"."""
+    made = penalty(penalty_form=form)
     scores = torch.full((1, len(PIECES)), math.log(PROBABILITY), dtype=torch.float64)
     scores[0, DOG] = float("-inf")
     result: list[float] = made.apply(scores, [made.table([THE, CAT, SAT])], [history])[0].tolist()
@@ -132,8 +135,9 @@ def test_a_search_avoids_its_input(scale: float, expected: tuple[int, ...]) -> N
             (SAT, DOG): row(END=0.9),
         }
     )
-    made = penalty(scale=scale)
-    rules = BeamRules(END, [], beams=1, length_penalty=0.0, penalty=made)
-    [[found]] = beam_search(stepper, torch.tensor([[DOG]]), [6], rules, [made.table([THE, CAT])])
+    made = penalty(penalty_scale=scale)
+    config = SearchConfig(method="penalty", beam=1, length_penalty=0.0)
+    copying = Copying(made, [made.table([THE, CAT])])
+    [[found]] = beam_search(stepper, torch.tensor([[DOG]]), [6], Symbols(END, []), config, copying)
     assert found.pieces == expected
     assert found.complete

@@ -10,11 +10,11 @@ from made import SENTENCES, make_model
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import EngineName, OutOfMemory
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.engines.scheduler import make_batches
 from prism_mt.generate.base import Found, PendingSearch, Request, SearchWork, textless_ids
 from prism_mt.generate.generator import Generator, Hypothesis, Route
-from prism_mt.generate.options import SearchOptions
+from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
 
@@ -25,7 +25,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
 
 
 def generator(model: ModelDirectory, engine: EngineName = "torch", **options: Any) -> Generator:
-    return Generator(model, EngineOptions(engine, device="cpu", threads=1), SearchOptions(max_length=8, **options))
+    config = EngineConfig(engine=engine, device="cpu", threads=1)
+    return Generator(model, config, SearchConfig(max_length=8, **options))
 
 
 NOTHING_LEFT = "\u200b\ufeff"
@@ -69,27 +70,39 @@ def test_a_long_text_is_named(model: ModelDirectory) -> None:
     [
         ({"n": 6, "beam": 5}, "a beam of 5 cannot give 6 hypotheses"),
         ({"method": "diverse", "beam": 10, "groups": 4}, "4 groups do not divide a beam of 10"),
-        ({"n": 0}, "the number of hypotheses must be at least 1, not 0"),
-        ({"beam": 0}, "the beam must be at least 1"),
-        ({"method": "sample", "temperature": 0.0}, "the temperature must be between 0.001 and 1000, not 0"),
-        ({"method": "sample", "top_p": 1.5}, "top-p above 0 and at most 1"),
-        ({"method": "diverse", "strength": -1.0}, "the diversity strength must be between 0 and 1000, not -1"),
-        ({"max_length": 1}, "at least 3 tokens"),
-        ({"length_penalty": 1000.0}, "the length penalty must be between -10 and 10, not 1000"),
-        ({"length_penalty": float("nan")}, "the length penalty must be .* not nan"),
-        ({"method": "penalty", "penalty_scale": float("nan")}, "the scale of the copy penalty must be"),
-        ({"method": "penalty", "penalty_power": 1000.0}, "the power of the copy penalty must be"),
-        ({"method": "sample", "temperature": float("inf")}, "the temperature must be"),
+        ({"n": 0}, "n must be between 1 and 100000, not 0"),
+        ({"beam": 0}, "beam must be between 1 and"),
+        ({"method": "sample", "temperature": 0.0}, "temperature must be between 0.001 and 1000, not 0"),
+        ({"method": "sample", "top_p": 1.5}, "top_p must be between 1e-09 and 1, not 1.5"),
+        ({"method": "diverse", "strength": -1.0}, "strength must be between 0 and 1000, not -1"),
+        ({"max_length": 1}, "max_length must be between 3"),
+        ({"length_penalty": 1000.0}, "length_penalty must be between -10 and 10, not 1000"),
+        ({"length_penalty": float("nan")}, "length_penalty must be a finite number"),
+        ({"method": "penalty", "penalty_scale": float("nan")}, "penalty_scale must be a finite number"),
+        ({"method": "penalty", "penalty_power": 1000.0}, "penalty_power must be between -10 and 10"),
+        ({"method": "sample", "temperature": float("inf")}, "temperature must be a finite number"),
+        ({"method": "greedy"}, "method must be one of beam, diverse, sample, penalty, not 'greedy'"),
+        ({"top_k": 3}, "`top_k=` is an option of the method sample, but the method is beam"),
+        (
+            {"method": "sample", "groups": 2},
+            "`groups=` is an option of the method diverse, but the method is sample",
+        ),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(PrismError, match=message):
-        SearchOptions(**options)
+        SearchConfig(**options)
 
 
 def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
-    with pytest.raises(PrismError, match="the ct2 engine has no diverse beam search: use --engine torch"):
+    with pytest.raises(PrismError, match="the ct2 engine has beam search only"):
         generator(model, "ct2", method="diverse")
+    with pytest.raises(PrismError, match="only beam search can run in another precision"):
+        Generator(model, EngineConfig(precision="int8"), SearchConfig(method="diverse"))
+    with pytest.raises(PrismError, match="a Ray cluster can score, but not generate"):
+        Generator(model, EngineConfig(ray="auto"), SearchConfig())
+    with pytest.raises(PrismError, match="no CUDA device"):
+        Generator(model, EngineConfig(device="cuda"), SearchConfig())
     with pytest.raises(PrismError, match="too large for the vocabulary"):
         generator(model, beam=1000)
     with pytest.raises(PrismError, match="does not know the language 'xx'"):
@@ -99,15 +112,15 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
         marian.route("de", "de")
     with pytest.raises(PrismError, match="reads de only, not en"):
         marian.route("en", "en")
-    with pytest.raises(PrismError, match="needs the language of the source: give --from"):
+    with pytest.raises(PrismError, match="needs the language of the source: give `src_lang=`"):
         generator(open_model(str(cached("m2m100")[0]))).route("fr")
 
 
 def test_defaults_by_method() -> None:
-    assert SearchOptions("diverse").signature() == "diverse-b100-g10-s1-lp1"
-    assert SearchOptions(n=7).signature() == "beam-b7-lp1"
-    assert SearchOptions("sample", n=7, top_p=0.9).signature() == "sample-t1-k0-p0.9-gumbel0-lp1"
-    assert SearchOptions("penalty").signature() == "penalty-b5-a0.006-e4-subtract-lp1"
+    assert SearchConfig(method="diverse").signature() == "diverse-b100-g10-s1-lp1"
+    assert SearchConfig(n=7).signature() == "beam-b7-lp1"
+    assert SearchConfig(method="sample", n=7, top_p=0.9).signature() == "sample-t1-k0-p0.9-gumbel0-lp1"
+    assert SearchConfig(method="penalty").signature() == "penalty-b5-a0.006-e4-subtract-lp1"
 
 
 def test_ids_without_text(model: ModelDirectory) -> None:
@@ -144,9 +157,11 @@ def test_batches(budget: int, one_limit: bool, expected: list[list[int]], width:
     assert [[len(requests[index].source) for index in batch] for batch in batches] == expected
 
 
-def test_memory_that_runs_out_makes_smaller_batches(model: ModelDirectory) -> None:
-    made, small = generator(model), Small(capacity=2)
-    made.__dict__["searcher"] = small
+def test_memory_that_runs_out_makes_smaller_batches(
+    model: ModelDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, small = generator(model, beam=5), Small(capacity=2)
+    monkeypatch.setattr(made, "searcher", lambda options: small)
     assert len(list(made.generate(SENTENCES[:5], made.route("en")))) == 5
     assert small.sizes[0] == 5
     assert max(small.sizes[-3:]) <= 2

@@ -7,11 +7,11 @@ import pytest
 import torch
 from written import END, START, A, B, C, Written
 
-from prism_mt.engines.factory import EngineOptions
-from prism_mt.generate.base import Found, Request
+from prism_mt.engines.factory import EngineConfig
+from prism_mt.generate.base import Found, Request, Symbols
 from prism_mt.generate.generator import Generator
-from prism_mt.generate.options import SearchOptions
-from prism_mt.generate.sampling import SamplingRules, gumbel, sample, stream
+from prism_mt.generate.options import SearchConfig
+from prism_mt.generate.sampling import gumbel, sample, stream
 from prism_mt.models.resolve import open_model
 
 ONE_TOKEN: dict[tuple[int, ...], tuple[float, ...]] = {(token,): (1.0, 0.0, 0.0, 0.0) for token in (A, B, C)}
@@ -28,8 +28,10 @@ ENGLISH = [
 
 
 def draw(count: int = COUNT, source: tuple[int, ...] = (1,), **options: Any) -> list[Found]:
-    rules = SamplingRules(END, [START], count, **options)
-    [found] = sample(Written(ONE_TOKEN), torch.tensor([[START]]), [Request(source, (START,), 6)], rules)
+    search = SearchConfig(method="sample", n=count, **options)
+    [found] = sample(
+        Written(ONE_TOKEN), torch.tensor([[START]]), [Request(source, (START,), 6)], Symbols(END, [START]), search
+    )
     return found
 
 
@@ -77,7 +79,7 @@ def test_noise_is_gumbels() -> None:
 
 
 def test_samples_of_a_real_vocabulary_do_not_depend_on_the_batch() -> None:
-    engine, search = EngineOptions("torch", device="cpu"), SearchOptions("sample", n=32, max_length=24)
+    engine, search = EngineConfig(engine="torch", device="cpu"), SearchConfig(method="sample", n=32, max_length=24)
     generator = Generator(open_model("mini"), engine, search)
     route = generator.route("de")
     together = list(generator.generate(ENGLISH, route))
@@ -86,7 +88,7 @@ def test_samples_of_a_real_vocabulary_do_not_depend_on_the_batch() -> None:
 
 
 def test_the_limit_cuts_off() -> None:
-    rules = SamplingRules(END, [START, END], 3)
-    [found] = sample(Written({}), torch.tensor([[START]]), [Request((1,), (START,), 4)], rules)
+    search, symbols = SearchConfig(method="sample", n=3), Symbols(END, [START, END])
+    [found] = sample(Written({}), torch.tensor([[START]]), [Request((1,), (START,), 4)], symbols, search)
     assert [len(one.pieces) for one in found] == [4, 4, 4]
     assert not any(one.complete for one in found)

@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from prism_mt._core.errors import PrismError
-from prism_mt.engines.factory import EngineOptions
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.generator import Generator
 from prism_mt.metrics.base import Segment
 from prism_mt.metrics.paraphrased import ParaphraseOptions
@@ -115,7 +115,7 @@ def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pyt
         return search(self, texts, *rest)
 
     monkeypatch.setattr(Generator, "search", watched)
-    model = ModelInUse(str(folder), options=EngineOptions(device="cpu", threads=1))
+    model = ModelInUse(str(folder), EngineConfig(device="cpu", threads=1))
     texts = [Segment("a b", ("Hello world",), None, 1), Segment("c", ("Hello world",), None, 1)]
     totals = {}
     for count in (1, 3, 30):

@@ -14,7 +14,8 @@ NAN = math.nan
 
 def by_definition(human: Matrix, metric: Matrix, rng: np.random.Generator, draws: int) -> float:
     """Soft pairwise accuracy written out: one permutation test after the other, one draw after the other."""
-    signs = rng.choice(np.array([-1.0, 1.0]), size=(human.shape[1], draws)).T
+    # Random numbers rounded to 0 or 1 as mt-metrics-eval does it, then -1 or 1.
+    signs = 2 * np.rint(rng.random(size=(draws, human.shape[1]), dtype=np.float32)) - 1
     errors = []
     for one, other in itertools.combinations(range(len(human)), 2):
         known = ~np.isnan(human[one] + human[other] + metric[one] + metric[other])

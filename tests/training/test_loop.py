@@ -48,6 +48,30 @@ def same_weights(one: Loop, other: Loop) -> bool:
     return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
 
 
+@pytest.mark.parametrize(
+    ("kind", "train", "valid"),
+    [
+        (
+            "translation",
+            [4.2969228979, 3.6511409261, 3.1166168581, 2.8953785569],
+            [3.7144682088, 3.1488445306, 2.8700728204],
+        ),
+        (
+            "language-model",
+            [4.8372772961, 4.2661606842, 3.5439994139, 3.0966275734],
+            [4.0861461150, 3.2468171731, 2.8833462055],
+        ),
+    ],
+)
+def test_golden_losses(toy_config: TrainConfig, kind: str, train: list[float], valid: list[float]) -> None:
+    """Losses of the first release, whose loop was another one."""
+    layers = 1 if kind == "translation" else 0
+    run(toy_config, kind=kind, architecture=dataclasses.replace(toy_config.architecture, encoder_layers=layers))
+    assert [float(row["loss"]) for row in rows(toy_config.output / "train.csv")] == pytest.approx(train, rel=1e-4)
+    held_out = [float(row["loss"]) for row in rows(toy_config.output / "valid.csv") if row["pair"] == "all"]
+    assert held_out == pytest.approx(valid, rel=1e-4)
+
+
 @pytest.mark.parametrize("kind", ["translation", "language-model"])
 def test_loss_falls(toy_config: TrainConfig, kind: str) -> None:
     shape = toy_config.architecture

@@ -73,6 +73,21 @@ def rows(path: Path) -> list[dict[str, float]]:
         ]
 
 
+def test_golden_losses(config: FinetuneConfig) -> None:
+    """Losses and accuracies of the first release, whose loop was another one."""
+    open_loop(dataclasses.replace(config, dropout=0.1)).run()
+    table = rows(config.output / "train.csv")
+    expected = {
+        "loss": [1.3970654470, 1.2698419910, 1.0349715822, 1.0536540964],
+        "cross_entropy": [9.8198086825, 8.5316318088, 7.7041637074, 7.2312839084],
+        "forward": [0.5409646468, 0.4617234548, 0.2720544295, 0.3650748358],
+        "backward": [0.2892045108, 0.3716341654, 0.2570559935, 0.2959765752],
+    }
+    for column, values in expected.items():
+        assert [row[column] for row in table] == pytest.approx(values, rel=1e-4), column
+    assert [row["accuracy"] for row in rows(config.output / "valid.csv")] == [0.485, 0.64, 0.66]
+
+
 def test_two_hundred_pairs_are_learnt(config: FinetuneConfig) -> None:
     long = dataclasses.replace(config, limits=Limits(steps=30), validation=RankingValidation(every=30))
     assert open_loop(long).run()

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +9,8 @@ from tiny_bert import make_bert  # noqa: E402
 
 from prism_mt._core.errors import PrismError  # noqa: E402
 from prism_mt.cli.main import main  # noqa: E402
-from prism_mt.metrics.base import Segment  # noqa: E402
-from prism_mt.metrics.paraphrased import ParaphraseOptions  # noqa: E402
-from prism_mt.metrics.registry import Setting, make_metric, make_metrics  # noqa: E402
+from prism_mt.metrics.registry import make_metric  # noqa: E402
+from prism_mt.metrics.score import score  # noqa: E402
 from prism_mt.training.checkpoints import CheckpointFolder  # noqa: E402
 
 TRUTH = {"the dog barks": 1.0, "a dog barks": 0.6, "the black cat": -0.5, "cat": -1.1}
@@ -33,8 +31,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def configure(folder: Path, **settings: object) -> Path:
     """A configuration; settings with a dot are those of tables."""
     values: dict[str, object] = {"train": ["train.tsv"], "dev": ["dev.tsv"], "output": "out"}
-    values |= {"encoder": str(folder / "bert"), "device": "cpu", "hidden": 6, "batch": 4}
-    values |= {"limits.epochs": 6, "limits.patience": 20, "optimizer.learning_rate": 0.02}
+    values |= {"encoder": str(folder / "bert"), "device": "cpu", "hidden": 12, "batch": 4}
+    values |= {"limits.epochs": 6, "limits.patience": 20, "optimizer.learning_rate": 0.01}
     values |= {name.replace("__", "."): value for name, value in settings.items()}
     path = folder / "run.toml"
     path.write_text("".join(f"{name} = {value!r}\n" for name, value in values.items()), "utf-8")
@@ -42,8 +40,11 @@ def configure(folder: Path, **settings: object) -> Path:
 
 
 def scores_of(folder: Path, name: str = "out") -> list[float]:
-    metric = make_metric(str(folder / name), Setting("en"))
-    return [one.score for one in metric.score(Segment(text, ("the dog barks loudly",)) for text in TRUTH)]
+    references = ["the dog barks loudly"] * len(TRUTH)
+    return [
+        float(one)
+        for one in score(list(TRUTH), ref=references, lang="en", metrics=str(folder / name)).item().segments
+    ]
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("esim", "mse"), ("bilstm", "ranking"), ("bilstm-attention", "mse")])
@@ -52,8 +53,7 @@ def test_a_trained_metric_has_learned(run: Path, kind: str, loss: str, capsys: p
     assert "dev Pearson" in capsys.readouterr().out
     found = scores_of(run)
     assert np.corrcoef(found, list(TRUTH.values()))[0, 1] > 0.8
-    metric = make_metric(str(run / "out"), Setting("en"))
-    assert metric.signature().startswith(f"{kind}|weights:")
+    assert score("a", ref="b", lang="en", metrics=str(run / "out")).item().signature.startswith(f"{kind}|weights:")
 
 
 def test_a_resumed_run_is_the_same_run(run: Path) -> None:
@@ -88,38 +88,6 @@ def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFi
     assert "its kind is esim, here it is bilstm" in capsys.readouterr().err
 
 
-def test_paraphrased_references_are_averaged(run: Path) -> None:
-    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
-    listed = '{"source": "the dog barks loudly", "hypotheses": [{"text": "a black dog", "score": -1.0}]}\n'
-    (run / "paraphrases.jsonl").write_text(listed, "utf-8")
-    setting = Setting("en", paraphrases=ParaphraseOptions(1, file=run / "paraphrases.jsonl"))
-    segment = Segment("the dog", ("the dog barks loudly",), number=1)
-    (par,) = make_metric(f"par:{run / 'out'}", setting).score([segment])
-    plain = make_metric(str(run / "out"), Setting("en"))
-    both = [
-        next(plain.score([Segment("the dog", (text,))])).score for text in (segment.references[0], "a black dog")
-    ]
-    assert par.score == pytest.approx(sum(both) / 2, abs=1e-6)
-
-
-def test_a_trained_metric_with_the_source_in_place_of_the_reference(run: Path) -> None:
-    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
-    by_reference, by_source = (
-        next(make_metric(f"{way}{run / 'out'}", Setting("en")).score([segment])).score
-        for way, segment in (("", Segment("a cat", ("the dog",))), ("src:", Segment("a cat", ("?",), "the dog")))
-    )
-    assert by_source == by_reference
-    metric = make_metric(f"src:{run / 'out'}", Setting("en"))
-    assert metric.name == "esim-src"
-    assert metric.needs == {"src"}
-    assert "|trained:ref|" in metric.signature()
-    (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
-    with pytest.raises(PrismError, match="bert knows en only"):
-        make_metric(f"src:{run / 'out'}", Setting("en"))
-    with pytest.raises(PrismError, match="does not know de; it knows en"):
-        make_metric(str(run / "out"), Setting("de"))
-
-
 def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, limits__epochs=1, side="src"))]) == 2
     assert "must name the columns src, hyp, score: there is no src" in capsys.readouterr().err
@@ -127,24 +95,8 @@ def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> N
         text = (run / name).read_text("utf-8")
         (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
     assert main(["metric", "train", str(configure(run, limits__epochs=1, side="src"))]) == 0
-    metric = make_metric(str(run / "out"), Setting("en"))
-    assert metric.needs == {"src"}
-    assert next(metric.score([Segment("a cat", source="the dog")])).score < 9
-    with pytest.raises(PrismError, match="there are no references to paraphrase"):
-        make_metric(f"par:{run / 'out'}", Setting("en"))
-
-
-def test_score_takes_the_folder_of_a_trained_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
-    for name, text in (("cand", "the dog\ncat\n"), ("ref", "the dog barks\nthe cat\n")):
-        (run / name).write_text(text, "utf-8")
-    capsys.readouterr()
-    names = [str(run / "out"), "bertr", f"0.5*bertr+2*{run / 'out'}"]
-    command = ["score", "--cand", str(run / "cand"), "--ref", str(run / "ref"), "--lang", "en", "--format", "json"]
-    assert main([*command, "--encoder", str(run / "bert"), "--metric", *names]) == 0
-    results = json.loads(capsys.readouterr().out)
-    esim, bertr, both = (float(result["score"]) for result in results["results"])
-    assert both == pytest.approx(0.5 * bertr + 2 * esim, abs=1e-6)
+    assert make_metric(str(run / "out")).needs == {"src"}
+    assert score(["a cat"], src=["the dog"], lang="en", metrics=str(run / "out")).item().score < 9
 
 
 @pytest.mark.parametrize(
@@ -187,22 +139,12 @@ def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
     for text, message in [
         ("[1]", "expected a JSON object"),
         ("[" * 100_000, "cannot read"),
-        (whole.replace('"hidden": 6', '"hidden": 7'), "has not the network that metric.json describes"),
-        (whole.replace('"hidden": 6', '"hidden": -6'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": 13'), "has not the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": -12'), "has not the network that metric.json describes"),
     ]:
         path.write_text(text, "utf-8")
         with pytest.raises(PrismError, match=message):
             scores_of(run)
-
-
-def test_two_metrics_of_one_kind_have_two_names(run: Path) -> None:
-    for seed, output in ((1, "one"), (2, "two")):
-        assert main(["metric", "train", str(configure(run, limits__epochs=1, seed=seed, output=output))]) == 0
-    one, two, bleu = make_metrics([str(run / "one"), str(run / "two"), "bleu"], Setting("en"))
-    assert [one.name, two.name, bleu.name] == [f"esim:{run / 'one'}", f"esim:{run / 'two'}", "bleu"]
-    assert one.signature().startswith(f"esim:{run / 'one'}|weights:")
-    (alone,) = make_metrics([str(run / "one")], Setting("en"))
-    assert alone.name == "esim"
 
 
 def test_other_judgments_are_another_run_but_another_folder_is_not(

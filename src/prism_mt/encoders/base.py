@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.encoders.tokens import Tokenizer, Tokens
 from prism_mt.engines.budgets import ENCODING
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
+Own = TypeVar("Own", bound="NetworkEncoder")
 PieceVectors = NDArray[np.float32]
 """Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""
 
@@ -71,7 +69,7 @@ class NetworkEncoder(ABC):
                 found[place] = row[:, : len(tokens[place].ids)]
         return [found[place] for place in range(len(tokens))]
 
-    def with_tokenizer(self, tokenizer: Tokenizer, name: str) -> "Self":
+    def with_tokenizer(self: Own, tokenizer: Tokenizer, name: str) -> Own:
         """The same network, under another name, for texts that are tokenized in another way."""
         other = copy(self)
         other.tokenizer, other.name = tokenizer, name

@@ -165,5 +165,6 @@ def _dequantize(data: NDArray[np.uint8], count: int) -> NDArray[np.float32]:
     values[:, : _BLOCK // 2] = blocks[:, 2:] & 15
     values[:, _BLOCK // 2 :] = blocks[:, 2:] >> 4
     values -= 8
-    values *= scales
+    with np.errstate(invalid="ignore"):  # what is not finite is found by the caller
+        values *= scales
     return values.reshape(-1)

@@ -14,7 +14,7 @@ from prism_mt.evaluation.judgments import Judgments, Preferences
 from prism_mt.evaluation.protocols import Protocol
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
-from prism_mt.stats.arrays import Index, Matrix, Statistic, Vector, row_means
+from prism_mt.stats.arrays import Matrix, Statistic, Vector, row_means
 from prism_mt.stats.correlation import Correlation, pairwise_difference_pearson
 from prism_mt.stats.darr import agreement, credit, darr_tau, find_preferences
 from prism_mt.stats.outliers import outliers
@@ -23,10 +23,11 @@ from prism_mt.stats.resampling import (
     Interval,
     bootstrap_preferences,
     bootstrap_segments,
+    bootstrap_systems,
     paired_p,
     percentile_interval,
 )
-from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
+from prism_mt.stats.soft_accuracy import MT_METRICS_EVAL_SEED, SoftPairwiseAccuracy
 from prism_mt.stats.ties import TieCalibration, acc_t23, calibrate_ties
 from prism_mt.stats.williams import williams_test
 
@@ -186,9 +187,12 @@ class SystemComparison(LevelComparison):
         self.names = [metric.metric for metric in metrics]
         self.human = judgments.system_means()
         self.systems = {one.metric: one.higher.align_systems(judgments.systems) for one in metrics}
-        self._segments = {one.metric: _segment_scores(one, judgments) for one in metrics}
-        self.statistic = _system_statistic(protocol, resampling, len(judgments.segments))
-        self.resampled = "systems" if np.isnan(judgments.scores).all() else "segments"
+        # Segments that nobody judged take part in no draw.
+        judged = ~np.isnan(judgments.scores).all(axis=0)
+        self._human_segments = judgments.scores[:, judged]
+        self._segments = {one.metric: _segment_scores(one, judgments)[:, judged] for one in metrics}
+        self.statistic = _system_statistic(protocol, int(judged.sum()))
+        self.resampled = "segments" if judged.any() else "systems"
 
     def value(self, name: str) -> float:
         """The protocol's statistic over systems."""
@@ -199,7 +203,7 @@ class SystemComparison(LevelComparison):
         if isinstance(self.statistic, SoftPairwiseAccuracy):
             # All metrics at once, so that people's p-values are computed once.
             segments = [self._segments[name] for name in self.names]
-            found = self.statistic.each(self.judgments.scores, segments)
+            found = self.statistic.each(self._human_segments, segments)
         else:
             found = [self.statistic(self.human[:, None], self.systems[name][:, None]) for name in self.names]
         return dict(zip(self.names, found, strict=True))
@@ -227,14 +231,10 @@ class SystemComparison(LevelComparison):
         """Draw segments with replacement, or systems where people judged only these."""
         rng, draws = self.resampling.generator(), self.resampling.draws
         if self.resampled == "systems":
-            return self._resample_systems(rng.integers(len(self.human), size=(draws, len(self.human))))
+            systems = [self.systems[name] for name in self.names]
+            return bootstrap_systems(self.statistic, self.human, systems, rng, draws)
         scores = [self._with_segments(name) for name in self.names]
-        return bootstrap_segments(self.statistic, self.judgments.scores, scores, rng, draws)
-
-    def _resample_systems(self, chosen: Index) -> Matrix:
-        scores = [self.systems[name][:, None] for name in self.names]
-        human = self.human[:, None]
-        return np.array([[self.statistic(human[rows], one[rows]) for one in scores] for rows in chosen])
+        return bootstrap_segments(self.statistic, self._human_segments, scores, rng, draws)
 
     def interval(self, name: str) -> Interval:
         """Leave out draws of so few different systems that the statistic is undefined."""
@@ -249,10 +249,10 @@ class SystemComparison(LevelComparison):
             return williams_test(self.human, self.systems[better], self.systems[worse]).p
         a, b = self._with_segments(better), self._with_segments(worse)
         rng, unit = self.resampling.generator(), _UNITS[self.protocol.test]
-        return permutation_test(self.statistic, self.judgments.scores, a, b, rng, self.resampling.draws, unit).p
+        return permutation_test(self.statistic, self._human_segments, a, b, rng, self.resampling.draws, unit).p
 
     def _with_segments(self, name: str) -> Matrix:
-        if np.isnan(self.judgments.scores).all() or np.isnan(self._segments[name]).all():
+        if np.isnan(self._segments[name]).all():
             raise PrismError(
                 f"{self.protocol.test} needs segment scores of people and of {name}: choose the test williams or none"
             )
@@ -333,11 +333,12 @@ def _segment_statistic(protocol: Protocol) -> Statistic:
     raise PrismError(f"{protocol.statistic} is not a statistic of segments")
 
 
-def _system_statistic(protocol: Protocol, resampling: Resampling, segments: int) -> Statistic:
+def _system_statistic(protocol: Protocol, segments: int) -> Statistic:
     """A statistic of row means, so that the same function serves system scores and resampled segments."""
     match protocol.statistic:
         case "soft-accuracy":
-            return SoftPairwiseAccuracy(segments, resampling.generator())
+            # Always the same draws: they belong to the statistic, as in the shared tasks' tool, not to its test.
+            return SoftPairwiseAccuracy(segments, np.random.default_rng(MT_METRICS_EVAL_SEED))
         case "accuracy":
             return lambda human, metric: pairwise_accuracy(row_means(human), row_means(metric))
         case "pearson" | "spearman" | "kendall-b" | "kendall-c" as kind:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -87,14 +87,6 @@ def _hypothesis(entry: Any, where: str) -> Hypothesis:
     raise PrismError(f"{where}: a hypothesis is a text, or an object with text and score, not {entry!r:.60}")
 
 
-def fingerprint(texts: Iterable[str], *settings: object) -> str:
-    """Return a digest of all that a run depends on: its whole input, and its settings."""
-    digest = hashlib.sha256(json.dumps(settings).encode())
-    for text in texts:
-        digest.update(text.encode() + b"\n")
-    return digest.hexdigest()
-
-
 def write_lists(
     path: Path | None, kind: ListKind, format: ListFormat, run: str, make: Callable[[int], Iterator[Record]]
 ) -> None:
@@ -127,6 +119,14 @@ def write_lists(
             partial.unlink()
     except OSError as error:
         raise PrismError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def fingerprint(texts: Lines, *settings: object) -> str:
+    """Return a digest of all that a run depends on: its input and its settings."""
+    digest = hashlib.sha256(json.dumps(settings).encode())
+    for text in texts:
+        digest.update(text.encode() + b"\n")
+    return digest.hexdigest()
 
 
 def _lock(handle: IO[bytes], partial: Path) -> None:

@@ -14,7 +14,7 @@ from prism_mt.generate.generator import Generator, Hypothesis, Route, name_by_nu
 from prism_mt.generate.nbest import ListFormat, ListKind, Record, fingerprint, write_lists
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.text.lines import Lines
+from prism_mt.text.lines import Lines, check_unicode
 
 
 class TextGenerator:
@@ -45,7 +45,7 @@ class TextGenerator:
         count = texts.count()
         if count == 0:
             raise PrismError(f"{texts.name} is empty: there is nothing to do")
-        self._generator.check(texts, self._route, lambda place: f"{texts.name}, line {place + 1}")
+        self.check(texts)
         run = fingerprint(texts, kind, *self.identity)
         with counter(f"writing {kind}", count) as advance:
 
@@ -57,6 +57,10 @@ class TextGenerator:
                     advance()
 
             write_lists(output, kind, format, run, records)
+
+    def check(self, texts: Lines) -> None:
+        """Fail if a line is too long for the model."""
+        self._generator.check(texts, self._route, lambda place: f"{texts.name}, line {place + 1}")
 
     def records(self, texts: Lines, first: int = 0) -> Iterator[Record]:
         """Give the lines of a file from a place, counted from 0, with their hypotheses."""
@@ -140,9 +144,9 @@ def translate(
     Returns the best translation of each text, or with `n` a list of the `n` best with their scores, all different.
     `src_lang` is the language of the texts, for models that need it.
     """
-    search = _with_number(search or SearchConfig(), n)
+    checked, search = _checked(texts), _with_number(search or SearchConfig(), n)
     opened = open_translator(to=to, src_lang=src_lang, model=model, search=search, config=config)
-    lists = opened.nbest(_checked(texts))
+    lists = opened.nbest(checked)
     return [found[0].text for found in lists] if n is None else list(lists)
 
 
@@ -184,8 +188,8 @@ def paraphrase(
     Returns the best paraphrase of each text, or with `n` a list of the `n` best with their scores, all different.
     The default search is beam search with a copy penalty.
     """
-    search = _with_number(search or ParaphraseConfig(), n)
-    lists = open_paraphraser(lang=lang, model=model, search=search, config=config).nbest(_checked(texts))
+    checked, search = _checked(texts), _with_number(search or ParaphraseConfig(), n)
+    lists = open_paraphraser(lang=lang, model=model, search=search, config=config).nbest(checked)
     return [found[0].text for found in lists] if n is None else list(lists)
 
 
@@ -194,10 +198,15 @@ def _with_number(search: SearchConfig, n: int | None) -> SearchConfig:
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
-    """Pass texts on; a text in the place of a list of texts, or anything else in such a list, is an error."""
-    if isinstance(texts, str | bytes):
-        raise PrismError("texts must be a list of texts, not one text: put it into a list")
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise PrismError(f"text {number} is of type {type(text).__name__}, not str")
-        yield text
+    """Pass texts on; one text in the place of several, and what is no text, are errors."""
+    if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+        raise PrismError(f"texts must be a list or another iterable of str, not {type(texts).__name__}")
+
+    def each() -> Iterator[str]:
+        for number, text in enumerate(texts, start=1):
+            if not isinstance(text, str):
+                raise PrismError(f"text {number} is of type {type(text).__name__}, not str")
+            check_unicode(text, f"text {number}")
+            yield text
+
+    return each()

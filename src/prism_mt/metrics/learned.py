@@ -125,7 +125,7 @@ class Learned(UsesModel, ReducesReferences):
     against: Literal["ref", "src"] | None = option(
         "learned: compare outputs with references or sources (default: as in training)", None
     )
-    encoder: str | None = option(ENCODER_HELP, None, metavar="NAME")
+    encoder: str = option(ENCODER_HELP, "", metavar="NAME")
 
     @cached_property
     def spec(self) -> MetricSpec:

@@ -1,7 +1,5 @@
 """Scores of metrics × systems × segments: the one result type, from metrics through comparison to every report."""
 
-import json
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
 from prism_mt.metrics.base import REF, Languages, Side, TokenTrace
 
 if TYPE_CHECKING:
@@ -24,7 +21,6 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Traces = tuple[tuple[TokenTrace, ...], ...]
 """Of one system: for every segment its forced decodings."""
-_FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,34 +211,17 @@ class Scores(Mapping[str, MetricScores]):
 
     def save(self, path: str | Path) -> None:
         """Write everything but the texts to one file, a zip of arrays that `Scores.load` reads."""
-        header: list[dict[str, Any]] = []
-        with write_atomically(Path(path), "wb") as handle, zipfile.ZipFile(handle, "w") as archive:
-            for number, scores in enumerate(self.values()):
-                header.append(_header(scores))
-                _write_array(archive, f"{number}.segments.npy", scores.segments)
-                _write_array(archive, f"{number}.systems.npy", scores.system_scores)
-                for row, rows in enumerate(scores.statistics or ()):
-                    _write_array(archive, f"{number}.statistics.{row}.npy", rows)
-            languages = [self.languages.target, self.languages.source]
-            content = {"prism_scores": _FORMAT, "languages": languages, "metrics": header}
-            archive.writestr("scores.json", json.dumps(content, ensure_ascii=False))
+        from prism_mt.metrics.scores_file import write_scores
+
+        write_scores(Path(path), list(self.values()), self.languages)
 
     @classmethod
     def load(cls, path: str | Path) -> "Scores":
         """Read what `save` has written."""
-        try:
-            with zipfile.ZipFile(path) as archive:
-                content = json.loads(archive.read("scores.json"))
-                if content["prism_scores"] != _FORMAT:
-                    raise PrismError(f"{path} has format {content['prism_scores']}; this version reads {_FORMAT}")
-                metrics = [_read(archive, number, header) for number, header in enumerate(content["metrics"])]
-                return cls(metrics, languages=Languages(*content["languages"]))
-        except OSError as error:
-            raise PrismError(f"cannot read {path}: {error.strerror}") from error
-        except PrismError:
-            raise
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
-            raise PrismError(f"{path} is not a file of scores, or damaged: {error}") from error
+        from prism_mt.metrics.scores_file import read_scores
+
+        metrics, languages = read_scores(Path(path))
+        return cls(metrics, languages=languages)
 
     def _rows(self) -> list[list[str]]:
         """The table that people see: a row per system, a column per metric."""
@@ -302,66 +281,6 @@ def _system_dict(one: SystemScores, tokens: bool) -> dict[str, Any]:
             for traces in one.tokens
         ]
     return found
-
-
-def _header(scores: MetricScores) -> dict[str, Any]:
-    return {
-        "metric": scores.metric,
-        "systems": scores.systems,
-        "signature": scores.signature,
-        "lower_is_better": scores.lower_is_better,
-        "segment_ids": scores.segment_ids,
-        "pair": scores.pair,
-        "needs": sorted(scores.needs),
-        "statistics": scores.statistics is not None,
-        "tokens": None
-        if scores.tokens is None
-        else [
-            [[(trace.direction, trace.pieces, trace.scores) for trace in traces] for traces in own]
-            for own in scores.tokens
-        ],
-    }
-
-
-def _read(archive: zipfile.ZipFile, number: int, header: Mapping[str, Any]) -> MetricScores:
-    from prism_mt.metrics.registry import make_metric
-
-    systems = tuple(header["systems"])
-    statistics = aggregate = None
-    if header["statistics"]:
-        statistics = tuple(_read_array(archive, f"{number}.statistics.{row}.npy") for row in range(len(systems)))
-        aggregate = make_metric(header["metric"]).aggregate
-    tokens = None
-    if header["tokens"] is not None:
-        tokens = tuple(
-            tuple(tuple(TokenTrace(way, tuple(p), tuple(s)) for way, p, s in traces) for traces in own)
-            for own in header["tokens"]
-        )
-    return MetricScores(
-        header["metric"],
-        systems,
-        _read_array(archive, f"{number}.segments.npy"),
-        _read_array(archive, f"{number}.systems.npy"),
-        header["signature"],
-        bool(header["lower_is_better"]),
-        statistics,
-        aggregate,
-        tuple(header["segment_ids"]),
-        header["pair"],
-        tokens,
-        frozenset(header["needs"]),
-    )
-
-
-def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[np.float64]) -> None:
-    with archive.open(name, "w", force_zip64=True) as handle:
-        np.lib.format.write_array(handle, np.ascontiguousarray(array), allow_pickle=False)
-
-
-def _read_array(archive: zipfile.ZipFile, name: str) -> Matrix:
-    with archive.open(name) as handle:
-        array: Matrix = np.lib.format.read_array(handle, allow_pickle=False)
-    return array.astype(np.float64, copy=False)
 
 
 def _negated(aggregate: Callable[[Sequence[float]], float]) -> Callable[[Sequence[float]], float]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.stats.arrays import Matrix, Statistic, Vector
-from prism_mt.stats.correlation import pearson
+from prism_mt.stats.arrays import Matrix, Statistic, Vector, common
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.darr import TieRule, credit
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -117,14 +117,15 @@ def bootstrap_preferences(
 
 
 def bootstrap_systems(
-    human: Vector, metrics: Sequence[Vector], rng: np.random.Generator, draws: int = 1000
+    statistic: Statistic, human: Vector, metrics: Sequence[Vector], rng: np.random.Generator, draws: int = 1000
 ) -> Matrix:
-    """Pearson's r (draws × metrics) on systems drawn with replacement, the same ones for all metrics.
+    """Results (draws × metrics) on systems drawn with replacement, the same ones for all metrics.
 
-    For judgments of whole systems, which have no segments to draw. NaN where a draw leaves r undefined.
+    For judgments of whole systems, which have no segments to draw: the statistic sees matrices of one column. NaN
+    where a draw leaves it undefined.
     """
     chosen = rng.integers(len(human), size=(draws, len(human)))
-    return np.array([[pearson(human[row], metric[row]) for metric in metrics] for row in chosen])
+    return np.array([[statistic(human[rows, None], one[rows, None]) for one in metrics] for rows in chosen])
 
 
 def pearson_interval_over_systems(
@@ -133,12 +134,12 @@ def pearson_interval_over_systems(
     """Interval of system-level Pearson's r where only system judgments exist: systems are drawn with replacement.
 
     Only systems with both scores are drawn, and draws that leave r undefined (one system again and again) are left
-    out. NaN for fewer than 3 systems, whose r is never anything but 1, -1 or undefined.
+    out. NaN for fewer than 3 systems, whose r is always 1, -1 or undefined.
     """
-    known = ~(np.isnan(human) | np.isnan(metric))
-    samples = np.full(1, np.nan)
-    if known.sum() >= 3:
-        samples = bootstrap_systems(human[known], [metric[known]], rng, draws)[:, 0]
+    human, metric = common(human, metric)
+    if len(human) < 3:
+        return Interval(float("nan"), float("nan"))
+    samples = bootstrap_systems(Correlation("pearson"), human, [metric], rng, draws)[:, 0]
     defined = samples[~np.isnan(samples)]
     return percentile_interval(defined if len(defined) else samples, confidence)
 

@@ -18,6 +18,8 @@ from prism_mt.stats.arrays import Mask, Matrix, Vector
 
 Tensor = NDArray[np.float64]
 
+MT_METRICS_EVAL_SEED = 4
+
 # Sums in another order differ in the last bits, which must not turn "equal" into "larger".
 _ROUNDING = 1e-12
 # Bounds of memory: segments whose flips are floats at a time, and numbers in the result of a matrix product.
@@ -31,10 +33,14 @@ _COMPARED = 1 << 16
 
 
 class SoftPairwiseAccuracy:
-    """Statistic of matrices with `segments` columns; all calls share the flips that are drawn here."""
+    """Statistic of matrices with `segments` columns; all calls share the flips that are drawn here.
+
+    They are drawn as mt-metrics-eval draws them: on the judged segments alone, with a generator of its seed
+    (`MT_METRICS_EVAL_SEED`), its values come out, but for what it rounds to single precision.
+    """
 
     def __init__(self, segments: int, rng: np.random.Generator, draws: int = 1000) -> None:
-        self._flipped: Mask = rng.choice(np.array([True, False]), size=(segments, draws))
+        self._flipped: Mask = np.ascontiguousarray(rng.random((draws, segments), dtype=np.float32).T <= 0.5)
 
     def __call__(self, human: Matrix, metric: Matrix) -> float:
         """Return the accuracy over cells that have both scores; NaN where no two systems share a segment."""

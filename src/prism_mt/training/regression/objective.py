@@ -13,7 +13,7 @@ from torch import Tensor
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import ALL_LAYERS, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.learned import read_network, read_spec
 from prism_mt.metrics.learned_network import RegressionNetwork, pad
 from prism_mt.models.directory import ModelDirectory
@@ -149,7 +149,11 @@ def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, 
         return open_model(config.model, offline)
 
     if config.side == "ref":
-        encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline), "all")
+        encoder = StoredEncoder(
+            open_piece_encoder(config.encoder, config.language, model, offline, ALL_LAYERS), "all"
+        )
         return encoder, encoder
-    one, other = open_both_encoders(config.encoder, config.language, config.source_language, model, offline)
+    one, other = open_both_encoders(
+        config.encoder, config.language, config.source_language, model, offline, ALL_LAYERS
+    )
     return StoredEncoder(one, "all"), StoredEncoder(other, "all")

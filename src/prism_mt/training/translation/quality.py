@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from prism_mt.generate.base import Symbols
 from prism_mt.generate.beam import beam_search
 from prism_mt.generate.incremental import Decoding
+from prism_mt.generate.options import SearchConfig
 from prism_mt.metrics.score import score
 from prism_mt.models.network import Transformer
 from prism_mt.text.subwords import Vocabulary

@@ -45,7 +45,7 @@ def test_a_cache_that_cannot_be_used_is_told_once(
     assert encoder.seen == ["a b", "c", "c"]
     assert (first[1] == again[0]).all()
     assert first[0][0, 0, 0] == np.float32(np.float16(1 / 3))
-    assert caplog.text.count("cannot keep vectors") == 1
+    assert caplog.text.count("cannot use the cache of encodings") == 1
 
 
 def test_the_last_layer_is_kept_by_itself() -> None:
@@ -55,3 +55,12 @@ def test_the_last_layer_is_kept_by_itself() -> None:
     assert stored.encode(["a b"])[0].shape == (1, 2, 3)
     StoredEncoder(encoder, "all").encode(["a b"])
     assert encoder.seen == ["a b", "a b"]
+
+
+def test_layers_do_not_share_vectors() -> None:
+    encoder, other = CountingEncoder(), CountingEncoder()
+    encoder.layer, other.layer = "1", "2"
+    for one in (encoder, other, encoder, other):
+        assert StoredEncoder(one).layer == one.layer
+        StoredEncoder(one).encode(["a b"])
+    assert (encoder.seen, other.seen) == (["a b"], ["a b"])
