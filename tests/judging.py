@@ -8,8 +8,7 @@ import numpy as np
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.ratings import Ratings
 from prism_mt.evaluation.scoring import TextScorer
-from prism_mt.metrics.base import Languages
-from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.base import Languages, Metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores, mean_scores
 from prism_mt.stats.arrays import Matrix, Vector
@@ -43,7 +42,7 @@ def scored(
     )
 
 
-def text_scorer(name: str, target: str = "en", source: str = "xx") -> TextScorer:
-    """A metric by its name, opened for one language pair."""
-    metric = make_metric(name)
+def opened(metric: Metric, pair: str = "xx-en") -> TextScorer:
+    """A metric ready for a language pair."""
+    source, target = pair.split("-")
     return TextScorer(metric, metric.open(Runtime(), Languages(target, source)))

@@ -1,12 +1,14 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
-from judging import text_scorer
+from judging import judged, opened
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.bias import (
     Paraphrase,
+    outputs_as_paraphrases,
     read_paraphrases,
     score_by_bleu,
     score_paraphrases,
@@ -14,6 +16,8 @@ from prism_mt.evaluation.bias import (
     with_beams,
     with_copies,
 )
+from prism_mt.evaluation.judgments import Texts
+from prism_mt.metrics.sacrebleu import Chrf
 
 REFERENCE = "the quick brown fox jumps over the dog"
 ITEMS = [
@@ -67,7 +71,16 @@ def test_copies_are_added_once() -> None:
 
 
 def test_scoring_with_a_metric_and_without_scores() -> None:
-    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], text_scorer("chrf").scorer)
+    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], opened(Chrf()).scorer)
     assert scored[0].score == 100.0
     with pytest.raises(PrismError, match="'copy' has no score"):
         summarize([Paraphrase("a", "a", "copy")])
+
+
+def test_outputs_of_judged_systems_are_paraphrases() -> None:
+    texts = Texts(("s", "t"), {"refA": ("one", None)}, {"A": ("a", "b"), "B": (None, "c"), "C": ("d", "e")})
+    judgments = judged("t", "en-de", "ABC", "12", np.zeros((3, 2)), texts=texts)
+    assert outputs_as_paraphrases(judgments, "refA") == [
+        Paraphrase("one", "a", "system"),
+        Paraphrase("one", "d", "system"),
+    ]
