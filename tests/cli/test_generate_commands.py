@@ -11,7 +11,6 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.engines.scheduler import Scheduler
-from prism_mt.evaluation.rerank import rerank_with
 from prism_mt.generate.nbest import Record
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.generate.texts import paraphrase, translate
