@@ -11,6 +11,7 @@ from made import make_model
 
 from prism_mt.cli.main import main
 from prism_mt.engines.scheduler import Scheduler
+from prism_mt.evaluation.rerank import rerank_with
 from prism_mt.generate.nbest import Record
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.generate.texts import paraphrase, translate
@@ -262,11 +263,11 @@ def test_a_killed_reranking_goes_on(capsys: Any, model: str, monkeypatch: pytest
     wanted = run(capsys, "rerank", model, *words)[1]
 
     def dying(*arguments: Any) -> Iterator[Record]:
-        yield next(rerank(*arguments))
+        yield next(rerank_with(*arguments))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("prism_mt.cli.rerank.rerank", dying)
+        patch.setattr("prism_mt.cli.rerank.rerank_with", dying)
         assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 130
     assert not Path("best.txt").exists()
     assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 0
