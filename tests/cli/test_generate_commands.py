@@ -15,6 +15,7 @@ from prism_mt.evaluation.rerank import rerank_with
 from prism_mt.generate.nbest import Record
 from prism_mt.models.directory import write_model
 
+MODELLESS = {"chrf", "bleu", "ter", "lm", "blue"}
 INPUT = ["Hello world!", "", "She bought three apples.", "This is a test."]
 LISTS = [
     {
@@ -41,7 +42,9 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(capsys: Any, command: str, model: str, *words: str) -> tuple[int, str, str]:
-    base = ["--model", model, "--device", "cpu", "--threads", "1"]
+    base = ["--device", "cpu", "--threads", "1"]
+    if "--samples" in words or not MODELLESS.intersection(words):
+        base += ["--model", model]
     code = main([command, *base, *(["--max-length", "6"] if command != "rerank" else []), *words])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
@@ -96,7 +99,7 @@ def test_standard_input(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("--to", "de", "in.txt", "-o", "out/de.txt")
+    words = ("--to", "de", "in.txt", "--no-cache", "-o", "out/de.txt")
     wanted = run(capsys, "translate", model, *words[:3])[1]
     monkeypatch.setattr("prism_mt.generate.generator.search_window", lambda width: 1)
     run_, asked = Scheduler.run, []
@@ -130,22 +133,22 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         (("translate", "none.txt", "--to", "de"), "cannot read none.txt"),
         (("paraphrase", "in.txt"), "say which language the input is in: --lang XX"),
         (
-            ("paraphrase", "in.txt", "-l", "en", "-m", "diverse", "--beam", "10", "--groups", "3"),
+            ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "--beam", "10", "--groups", "3"),
             "3 groups do not divide a beam of 10",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "-m", "diverse", "-n", "101"), "a beam of 100 cannot give 101"),
-        (("paraphrase", "in.txt", "-l", "en", "-m", "sample", "--engine", "ct2"), "use --engine torch"),
+        (("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "-n", "101"), "a beam of 100 cannot give 101"),
+        (("paraphrase", "in.txt", "-l", "en", "--method", "sample", "--engine", "ct2"), "leave out --engine, or choose torch"),
         (
             ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
-            "--seed belongs to --method sample, and the method is",
+            "--seed is an option of the method sample, but the method is",
         ),
         (("paraphrase", "in.txt", "-l", "en", "--precision", "int8"), "leave out --precision"),
         (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
         (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
-        (("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"), "say which language the candidates are in"),
-        (("rerank", "lists.jsonl"), "say which language the candidates are in: --to XX"),
-        (("rerank", "lists.jsonl", "--to", "en", "-m", "blue"), "no metric 'blue'; there are prism-ref"),
+        (("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"), "needs the language of the candidates: give --lang"),
+        (("rerank", "lists.jsonl"), "needs the language of the candidates: give --lang"),
+        (("rerank", "lists.jsonl", "--to", "en", "-m", "blue"), "no metric 'blue'; did you mean 'bleu'?"),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
         (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: there is nothing to rerank"),
     ],
@@ -173,7 +176,7 @@ def test_rerank_by_every_kind_of_metric(capsys: Any, model: str, metric: str) ->
 
 
 @pytest.mark.parametrize("name", ["zh", "Chinese", "zh-CN"])
-def test_the_tokeniser_is_that_of_the_language_however_it_is_called(capsys: Any, model: str, name: str) -> None:
+def test_the_tokenizer_is_that_of_the_language_however_it_is_called(capsys: Any, model: str, name: str) -> None:
     texts = ["我们明天去北京", "我们今天去北京", "他昨天在这里"]
     Path("zh.jsonl").write_text(json.dumps({"source": "", "translations": texts}) + "\n", encoding="utf-8")
     _, out, _ = run(
@@ -201,7 +204,7 @@ def test_rerank_by_vectors(capsys: Any, model: str) -> None:
     words = ("few.jsonl", "-m", "bertr-src", "--encoder", "Bert")
     code, out, err = run(capsys, "rerank", model, *words)
     assert (code, out) == (0, "the dog barks loudly\n"), err
-    code, _, err = run(capsys, "rerank", model, "few.jsonl", "-m", "lm")
+    code, _, err = run(capsys, "rerank", model, "few.jsonl", "-m", "lm", "--to", "en")
     assert (code, "--language-model" in err) == (2, True)
 
 
@@ -223,11 +226,11 @@ def test_a_killed_reranking_goes_on(capsys: Any, model: str, monkeypatch: pytest
     wanted = run(capsys, "rerank", model, *words)[1]
 
     def dying(*arguments: Any) -> Iterator[Record]:
-        yield next(rerank(*arguments))
+        yield next(rerank_with(*arguments))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("prism_mt.cli.rerank.rerank", dying)
+        patch.setattr("prism_mt.cli.rerank.rerank_with", dying)
         assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 130
     assert not Path("best.txt").exists()
     assert run(capsys, "rerank", model, *words, "-o", "best.txt")[0] == 0
@@ -259,7 +262,7 @@ def test_score_with_a_paraphrase_file(capsys: Any, model: str) -> None:
     assert main([*score, "--ref", "in.txt", "--paraphrase-file", "p.jsonl"]) == 2
     assert "p.jsonl has paraphrases of one reference a segment" in capsys.readouterr().err
     assert main([*score[:-2], "bleu", "--paraphrase-file", "p.jsonl"]) == 2
-    assert "options of paraphrases are for parbleu" in capsys.readouterr().err
+    assert "--paraphrase-file is an option of parbleu" in capsys.readouterr().err
     Path("short.jsonl").write_text("".join(Path("p.jsonl").read_text(encoding="utf-8").splitlines(True)[:3]))
     code = main([*score, "--paraphrase-file", "short.jsonl", "--paraphrases", "2"])
     assert code == 2
@@ -272,4 +275,4 @@ def test_a_candidate_that_is_too_long_does_not_stop_the_run(capsys: Any, model: 
     code, out, err = run(capsys, "rerank", model, "long.jsonl", "--to", "en", "-n", "2")
     assert code == 0, err
     assert sorted(out.splitlines()) == ["A test", "word " * 80]
-    assert "over-long texts were truncated" in caplog.text
+    assert "overlong texts were truncated" in caplog.text
