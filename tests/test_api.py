@@ -87,7 +87,7 @@ def test_mistakes(folder: str) -> None:
         score(CAND, ref=REF, model=folder)
     with pytest.raises(PrismError, match="is not a model"):
         load_model(str(Path(folder).parent))
-    with pytest.raises(PrismError, match="model is an option of .*prism-ref.* none of them is asked for"):
+    with pytest.raises(PrismError, match="`model=` is an option of .*prism-ref.* none of them is asked for"):
         score(CAND, ref=REF, metrics=[Bleu()], model=folder)
 
 

@@ -110,7 +110,9 @@ def make_metrics(
         if name not in known:
             raise PrismError(f"no metric has an option {name!r}{suggestion(name, known)}")
         if not any(has_option(metric, name) for metric in found):
-            raise PrismError(f"{name} is an option of {', '.join(known[name][2])}, and none of them is asked for")
+            raise PrismError(
+                f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is asked for"
+            )
     return found
 
 
