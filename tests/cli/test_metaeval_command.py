@@ -140,7 +140,7 @@ def test_prism_is_judged_on_its_own_scores(
     words = (renamed, "-m", "prism-ref", "prism-src", "--model", model, "--draws", 20, "--format", "json")
     (table,) = json.loads(run(capsys, *words))
     values = {row["metric"]: row["tau-b"] for row in table["rows"]}
-    assert set(values) == {"prism-ref", "prism-src"}
+    assert set(values) == {f"prism-ref[model={model}]", f"prism-src[model={model}]"}
     assert all(value is not None for value in values.values())
 
 
@@ -174,10 +174,11 @@ def test_one_metric_with_several_models(
         return {row["metric"]: row[column] for row in table["rows"]}
 
     alone = {folder: judged(folder) for folder in (model, other)}
-    assert alone[model]["prism-ref"] != alone[other]["prism-ref"]
+    labels = {folder: f"prism-ref[model={folder}]" for folder in (model, other)}
+    assert alone[model][labels[model]] != alone[other][labels[other]]
     assert judged(model, other) == {
-        f"prism-ref:{model}": alone[model]["prism-ref"],
-        f"prism-ref:{other}": alone[other]["prism-ref"],
+        labels[model]: alone[model][labels[model]],
+        labels[other]: alone[other][labels[other]],
         "chrf": alone[model]["chrf"],
     }
     assert judged(model, model) == alone[model]
@@ -213,9 +214,9 @@ def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["missing.tsv"], "cannot read missing.tsv"),
         (["{judgments}"], "there is no metric to judge"),
         (["{judgments}", "-m", "nosuch"], "no metric 'nosuch'"),
-        (["{judgments}", "-m", "chrf", "--protocol", "nosuch"], "unknown preset 'nosuch'"),
+        (["{judgments}", "-m", "chrf", "--protocol", "nosuch"], "unknown protocol 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--pairs", "de-fr"], "no judgments of de-fr"),
-        (["{judgments}", "-m", "chrf", "--reference", "x"], "there is no reference 'x'"),
+        (["{judgments}", "-m", "chrf", "--reference", "x"], "has no reference 'x'; it has ref-A"),
         (["{judgments}", "-m", "chrf", "--plot", "x.doc"], "must end in"),
         (["{judgments}", "-m", "chrf", "--test", "williams"], "Williams"),
         (["disagreements", "{judgments}"], "name a metric"),
@@ -246,7 +247,7 @@ def test_metrics_over_vectors(judgments: Path, tmp_path: Path, capsys: pytest.Ca
     make_bert(tmp_path / "bert")
     words = ("--metric", "bertr", "--encoder", tmp_path / "bert", "--format", "json")
     (table,) = json.loads(run(capsys, judgments, *words))
-    assert [row["metric"] for row in table["rows"]] == ["bertr"]
+    assert [row["metric"] for row in table["rows"]] == [f"bertr[encoder={tmp_path / 'bert'}]"]
     (tmp_path / "bert" / "README.md").write_text("---\nlanguage: de\n---\n", encoding="utf-8")
     assert main(["metaeval", str(judgments), *map(str, words)]) == 2
     assert "does not know en; it knows de" in capsys.readouterr().err
@@ -286,9 +287,10 @@ def test_the_reference_is_not_judged_against_itself(
     ("words", "message"),
     [
         (["--draws", "0"], "draws must be at least 1"),
-        (["--seed", "-1"], "the seed at least 0"),
-        (["--alpha", "nan"], "alpha between 0 and 1"),
-        (["--top", "0"], "at least 2 systems"),
+        (["--seed", "-1"], "seed must be at least 0"),
+        (["--alpha", "nan"], "alpha must be a finite number"),
+        (["--alpha", "2"], "alpha must be between 0 and 1"),
+        (["--top", "0"], "top must be at least 2"),
         (["--lower-is-better", "nois"], "no metric nois"),
     ],
 )
