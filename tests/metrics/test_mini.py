@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.api import load_model, score
+from prism_mt import load_model, score
 from prism_mt.models.resolve import EMBEDDED, embedded
 
 TRIPLES = [
