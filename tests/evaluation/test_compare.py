@@ -28,10 +28,10 @@ def test_ranks_share_what_cannot_be_told_apart() -> None:
     assert found.p[0, 1] == found.p[1, 0] == 1 / 1001
     assert found.p[1, 2] == 1.0
     assert found.metric.system_scores.tolist() == pytest.approx([-3.1, -1.1, -1.1])
-    assert all(
-        own.low <= score <= own.high < 0
-        for own, score in zip(found.intervals, found.metric.system_scores, strict=True)
-    )
+    for own, score in zip(found.intervals, found.metric.system_scores, strict=True):
+        assert (
+            own.low - 1e-12 <= score <= own.high + 1e-12 < 0
+        )  # the means of equal scores differ by their rounding
 
 
 def test_errors_are_ranked_from_the_fewest() -> None:

@@ -159,10 +159,8 @@ def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None
     assert score("1 2 9 8 4", "truncate") == pytest.approx(4 - total, abs=1e-5)
     assert caplog.messages == ["lm: 1 overlong texts were truncated"]
     assert score("1 2 9 8 4", "window") == pytest.approx(24 / 5 - total, abs=1e-5)
-    assert (
-        LanguageModelScorer(LanguageModelMetric(overlong="window"), Numbers()).signature().split("|")[4]
-        == "long:window"
-    )
+    windowed = LanguageModelScorer(LanguageModelMetric(overlong="window"), Numbers())
+    assert windowed.signature().split("|")[4] == "long:window"
 
 
 def test_prism_ref_does_not_need_the_sources_language(tmp_path: Path) -> None:

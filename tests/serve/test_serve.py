@@ -212,7 +212,7 @@ class MadeScorer(Scorer):
 
 
 def test_abandoned_while_it_is_scored() -> None:
-    scored = []
+    scored: list[Segment] = []
 
     def abandon(segments: Sequence[Segment]) -> None:
         scored.extend(segments)
