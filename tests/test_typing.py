@@ -6,7 +6,7 @@ from pathlib import Path
 
 _GOOD = """
 import prism_mt as prism
-chosen = [prism.PrismRef(direction="both"), "chrf"]
+chosen: list[str | prism.Metric] = [prism.PrismRef(direction="both"), "chrf"]
 scores: prism.Scores = prism.score({"A": ["x"]}, ref=["y"], lang="de", metrics=chosen)
 one: prism.SystemScores = scores["chrf"]["A"]
 number: float = one.score
