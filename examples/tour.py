@@ -19,7 +19,7 @@ def tour(folder: Path) -> None:
     systems = {name: read(f"system-{name.lower()}.de") for name in "ABC"}
 
     # Score three systems with several metrics; a metric object carries its options.
-    metrics = [prism.PrismRef(), prism.PrismRef(direction="forward"), "chrf", "ter"]
+    metrics: list[str | prism.Metric] = [prism.PrismRef(), prism.PrismRef(direction="forward"), "chrf", "ter"]
     scores = prism.score(systems, ref=references, src=sources, lang="de", src_lang="en", metrics=metrics)
     print(scores)
     best = scores["prism-ref"]["A"]
