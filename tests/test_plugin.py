@@ -116,7 +116,13 @@ def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-u
             "sys": {"A": "banana tree", "B": "banana"},
             "scores": {"A": 90, "B": 40},
         },
-        {"seg_id": 2, "src": "y", "ref": "sky", "sys": {"A": "sky", "B": "sky high"}, "scores": {"A": 80, "B": 60}},
+        {
+            "seg_id": 2,
+            "src": "y",
+            "ref": "sky",
+            "sys": {"A": "sky", "B": "sky high"},
+            "scores": {"A": 80, "B": 60},
+        },
         {
             "seg_id": 3,
             "src": "z",

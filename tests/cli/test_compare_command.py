@@ -154,7 +154,10 @@ def test_other_formats(capsys: Any, format: str) -> None:
         (("--metric", "chrf", *BASE, "--draws", "1000000000000"), "at most 1,000,000 draws"),
         ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
-        ((*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
+        (
+            (*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"),
+            "prism-src needs sources: give --src",
+        ),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
         (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "give --ref"),
         ((*BASE,), "prism-ref needs the language of the outputs: give --lang"),

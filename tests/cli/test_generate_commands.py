@@ -136,8 +136,14 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "--beam", "10", "--groups", "3"),
             "3 groups do not divide a beam of 10",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "-n", "101"), "a beam of 100 cannot give 101"),
-        (("paraphrase", "in.txt", "-l", "en", "--method", "sample", "--engine", "ct2"), "leave out --engine, or choose torch"),
+        (
+            ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "-n", "101"),
+            "a beam of 100 cannot give 101",
+        ),
+        (
+            ("paraphrase", "in.txt", "-l", "en", "--method", "sample", "--engine", "ct2"),
+            "leave out --engine, or choose torch",
+        ),
         (
             ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
             "--seed is an option of the method sample, but the method is",
@@ -146,7 +152,10 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
         (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
-        (("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"), "needs the language of the candidates: give --lang"),
+        (
+            ("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"),
+            "needs the language of the candidates: give --lang",
+        ),
         (("rerank", "lists.jsonl"), "needs the language of the candidates: give --lang"),
         (("rerank", "lists.jsonl", "--to", "en", "-m", "blue"), "no metric 'blue'; did you mean 'bleu'?"),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),

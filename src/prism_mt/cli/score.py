@@ -89,9 +89,7 @@ def _is_stream(options: ScoreOptions, metrics: tuple[Metric, ...], inputs: Input
     return lines and len(metrics) == len(inputs.text.systems) == 1
 
 
-def _stream(
-    options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runtime, check_language: bool
-) -> None:
+def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runtime, check_language: bool) -> None:
     """Score one system, segment by segment from the input to the output."""
     scorer, results = stream(metric, inputs.text, inputs.languages, runtime, check_language)
     signature = scorer.signature(max(1, len(inputs.text.references)))
