@@ -289,7 +289,7 @@ def test_the_reference_is_not_judged_against_itself(
         (["--draws", "0"], "draws must be at least 1"),
         (["--seed", "-1"], "seed must be at least 0"),
         (["--alpha", "nan"], "alpha must be a finite number"),
-        (["--alpha", "2"], "alpha must be between 0 and 1"),
+        (["--alpha", "2"], "alpha must be between 1e-09 and 0.5"),
         (["--top", "0"], "top must be at least 2"),
         (["--lower-is-better", "nois"], "no metric nois"),
     ],
