@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import re
 import typing
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import metadata
@@ -114,6 +115,12 @@ def make_metrics(
                 f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is asked for"
             )
     return found
+
+
+def metric_labels(metrics: "typing.Sequence[Metric]") -> list[str]:
+    """Name the metrics of one run; where only their models differ, after their models."""
+    counts = Counter(metric.label for metric in metrics)
+    return [metric.label if counts[metric.label] == 1 else metric.full_label for metric in metrics]
 
 
 def has_option(metric: Metric, name: str) -> bool:
