@@ -175,10 +175,10 @@ def test_one_metric_with_several_models(
 
     alone = {folder: judged(folder) for folder in (model, other)}
     labels = {folder: f"prism-ref[model={folder}]" for folder in (model, other)}
-    assert alone[model][labels[model]] != alone[other][labels[other]]
+    assert alone[model]["prism-ref"] != alone[other]["prism-ref"]
     assert judged(model, other) == {
-        labels[model]: alone[model][labels[model]],
-        labels[other]: alone[other][labels[other]],
+        labels[model]: alone[model]["prism-ref"],
+        labels[other]: alone[other]["prism-ref"],
         "chrf": alone[model]["chrf"],
     }
     assert judged(model, model) == alone[model]
