@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from prism_mt.corpus.data_directory import Part, ShardWriter
+from prism_mt.corpus.data_directory import Part
+from prism_mt.corpus.shard_writer import ShardWriter
 from prism_mt.models.spec import Shape
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.config import Checkpoints, Limits, Log, Optimizer, Schedule

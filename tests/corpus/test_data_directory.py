@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import SENTENCES
+from made import SENTENCES, make_vocabulary
 
 from prism_mt._core.errors import PrismError
-from prism_mt.corpus.data_directory import ShardDataset, ShardWriter, read_meta, read_vocabulary
+from prism_mt.corpus.data_directory import ShardDataset, digest_data, read_meta, read_vocabularies
+from prism_mt.corpus.shard_writer import ShardWriter
 
 ROWS = [
     ("de", "en", [10, 11, 12], [13, 14]),
@@ -30,12 +31,9 @@ def test_what_is_written_is_read(tmp_path: Path, sentencepiece: bytes, shard_tok
     data = ShardDataset(tmp_path)
     found = [tuple(side.tolist() for side in data.pair(row)) for row in range(len(data))]
     assert found == [(source, target) for _, _, source, target in ROWS]
-    assert [data.column(number).tolist() for number in (1, 2, 3, 4)] == [
-        [3, 1, 2, 0],
-        [2, 2, 1, 3],
-        [0, 1, 1, 0],
-        [1, 1, 0, 0],
-    ]
+    assert data.target_lengths.tolist() == data.source_lengths.tolist() == [[3, 1, 2, 0], [2, 2, 1, 3]]
+    assert data.languages.tolist() == [[0, 1, 1, 0], [1, 1, 0, 0]]
+    assert [tuple(side.tolist() for side in data.pair_as_sources(row)) for row in range(len(data))] == found
     assert len(ShardDataset(tmp_path, "valid")) == 1
     assert len(read_meta(tmp_path).shards) == shards
 
@@ -48,9 +46,10 @@ def test_the_files_are_as_described(tmp_path: Path, sentencepiece: bytes) -> Non
     assert index.dtype == np.int64
     assert index.tolist() == [[0, 3, 2, 0, 1], [5, 1, 2, 1, 1], [8, 2, 1, 1, 0], [11, 0, 3, 0, 0]]
     assert json.loads((tmp_path / "meta.json").read_text()) == {
-        "version": 1,
+        "version": 2,
         "languages": ["de", "en"],
         "vocabulary": 60,
+        "source_vocabulary": None,
         "pairs": {"de-de": 1, "de-en": 1, "en-de": 1, "en-en": 1},
         "shards": ["train-00000"],
         "valid": ["valid-00000"],
@@ -103,18 +102,45 @@ def test_other_special_ids(tmp_path: Path) -> None:
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "meta.json").write_text('{"version": 2}')
-    with pytest.raises(PrismError, match="version 2"):
+    (tmp_path / "meta.json").write_text('{"version": 3}')
+    with pytest.raises(PrismError, match="version 3"):
         read_meta(tmp_path)
 
 
 def test_subwords_that_are_not_those_of_the_shards(tmp_path: Path, sentencepiece: bytes) -> None:
     write(tmp_path, sentencepiece)
-    assert len(read_vocabulary(tmp_path)) == 60
+    source, target = read_vocabularies(tmp_path)
+    assert source is target
+    assert len(target) == 60
     text = (tmp_path / "meta.json").read_text()
     (tmp_path / "meta.json").write_text(text.replace("60", "61"))
     with pytest.raises(PrismError, match="has 60 pieces, but the shards beside it were made with 61"):
-        read_vocabulary(tmp_path)
+        read_vocabularies(tmp_path)
     (tmp_path / "spm.model").unlink()
     with pytest.raises(PrismError, match=r"cannot read .*spm.model"):
-        read_vocabulary(tmp_path)
+        read_vocabularies(tmp_path)
+
+
+def test_sources_with_a_vocabulary_of_their_own(tmp_path: Path, sentencepiece: bytes) -> None:
+    own = make_vocabulary().sentencepiece
+    with ShardWriter(tmp_path, sentencepiece, ["de", "en"], 6, source_sentencepiece=own) as writer:
+        for number, row in enumerate(ROWS):
+            texts = ([100 + number] * len(row[2]), [200 + number, 270])
+            writer.add("train", *row, in_source_pieces=texts)
+        with pytest.raises(PrismError, match="pieces of the source vocabulary must be given"):
+            writer.add("train", *ROWS[0])
+    data = ShardDataset(tmp_path)
+    assert [tuple(side.tolist() for side in data.pair(row)) for row in range(4)] == [row[2:] for row in ROWS]
+    assert [tuple(side.tolist() for side in data.pair_as_sources(row)) for row in range(4)] == [
+        ([100] * 3, [200, 270]),
+        ([101], [201, 270]),
+        ([102] * 2, [202, 270]),
+        ([], [203, 270]),
+    ]
+    assert data.target_lengths.tolist() == [[3, 1, 2, 0], [2, 2, 1, 3]]
+    assert data.source_lengths.tolist() == [[3, 1, 2, 0], [2, 2, 2, 2]]
+    source, target = read_vocabularies(tmp_path)
+    assert (source.sentencepiece, target.sentencepiece) == (own, sentencepiece)
+    before = digest_data(tmp_path)
+    (tmp_path / "spm.source.model").write_bytes(own + b"\x0a\x00")
+    assert digest_data(tmp_path) != before

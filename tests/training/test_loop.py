@@ -250,7 +250,8 @@ def test_changed_settings_of_the_optimizer_count(toy_config: TrainConfig) -> Non
     changed = dataclasses.replace(toy_config.optimizer, weight_decay=0.5, beta2=0.5)
     resumed = open_loop(dataclasses.replace(toy_config, optimizer=changed))
     assert resumed.progress.step == 1
-    groups = resumed.optimizer.param_groups
+    [adam] = resumed.optimizers
+    groups = adam.param_groups
     assert [group["weight_decay"] for group in groups] == [0.5, 0.0]
     assert all(group["betas"] == (0.9, 0.5) for group in groups)
 

@@ -1,8 +1,11 @@
 from pathlib import Path
 
 import numpy as np
+from made import make_vocabulary
 
-from prism_mt.corpus.data_directory import ShardDataset, ShardWriter
+from prism_mt.corpus.data_directory import ShardDataset
+from prism_mt.corpus.shard_writer import ShardWriter
+from prism_mt.models.spec import Conventions
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.translation.batches import Collator
 from prism_mt.training.translation.config import Denoising
@@ -15,7 +18,10 @@ def collator(folder: Path, sentencepiece: bytes, with_source: bool = True) -> Co
         writer.add("train", "de", "en", [13], [22, 23, 24])
         writer.add("train", "en", "en", [], [25, 26])
     return Collator(
-        ShardDataset(folder), Vocabulary(sentencepiece), Denoising(drop=0.0, replace=0.0, shuffle=0.0), with_source
+        ShardDataset(folder),
+        Vocabulary(sentencepiece),
+        Denoising(drop=0.0, replace=0.0, shuffle=0.0),
+        with_source=with_source,
     )
 
 
@@ -48,3 +54,18 @@ def test_a_denoising_copy_has_the_target_as_source(tmp_path: Path, sentencepiece
 def test_a_plan_counts_what_a_batch_predicts(tmp_path: Path, sentencepiece: bytes) -> None:
     planned = plan([0, 1, 1], [False, False, True], [False] * 3, [2, 3, 1])
     assert planned.predicted == len(collator(tmp_path, sentencepiece)(planned).wanted) == 9
+
+
+def test_sources_in_pieces_of_their_own_with_a_start(tmp_path: Path, sentencepiece: bytes) -> None:
+    own = make_vocabulary().sentencepiece
+    with ShardWriter(tmp_path, sentencepiece, ["de", "en"], source_sentencepiece=own) as writer:
+        writer.add("train", "de", "en", [10, 11, 12], [20, 21], ([100, 101], [200, 201, 202]))
+    collate = Collator(
+        ShardDataset(tmp_path),
+        Vocabulary(sentencepiece),
+        Denoising(drop=0.0, replace=0.0, shuffle=0.0),
+        Conventions(source=("bos", "pieces", "eos")),
+    )
+    batch = collate(plan([0, 0, 0], [False, True, False], [False, False, True], [2, 3, 2]))
+    assert batch.source.tolist() == [[0, 100, 101, 2, 1], [0, 200, 201, 202, 2], [0, 200, 201, 202, 2]]
+    assert batch.target_input[:, 2:].tolist() == [[20, 21, 2], [10, 11, 12], [20, 21, 2]]

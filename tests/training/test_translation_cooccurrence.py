@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from prism_mt._core.errors import PrismError
-from prism_mt.corpus.data_directory import ShardDataset, ShardWriter
+from prism_mt.corpus.data_directory import ShardDataset
+from prism_mt.corpus.shard_writer import ShardWriter
 from prism_mt.training.translation import cooccurrence
 from prism_mt.training.translation.cooccurrence import cooccurrence_vectors, count_pairs
 

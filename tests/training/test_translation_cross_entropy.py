@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from prism_mt.training.translation.cross_entropy import projected_cross_entropy
+from prism_mt.training.translation.cross_entropy import projected_cross_entropy, sample_types
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -56,3 +56,48 @@ def test_mixed_precision_is_close() -> None:
     assert rough.item() == pytest.approx(exact.item(), rel=0.02)
     assert found.dtype == torch.float32
     assert F.cosine_similarity(found.flatten(), gradient.flatten(), 0).item() > 0.999
+
+
+def test_sampled_types_by_hand() -> None:
+    torch.manual_seed(3)
+    weight, bias, targets = torch.randn(50, 4), torch.randn(50), torch.tensor([7, 3, 7, 9])
+    rows, corrected, places = sample_types(weight, bias, targets, 10)
+    assert corrected is not None
+    assert torch.equal(rows[places], weight[targets])
+    assert torch.equal(corrected[places], bias[targets])
+    drawn = [int((weight == row).all(1).nonzero()) for row in rows[3:]]
+    assert len(set(drawn)) == 10
+    assert not {3, 7, 9} & set(drawn)
+    torch.testing.assert_close(corrected[3:], bias[drawn] + math.log(47 / 10))
+    without = sample_types(weight, None, targets, 10)[1]
+    assert without is not None
+    assert without.tolist() == pytest.approx([0.0] * 3 + [math.log(4.7)] * 10)
+
+
+def test_a_sample_as_large_as_the_vocabulary_is_the_full_softmax() -> None:
+    weight, targets = torch.randn(20, 4), torch.tensor([1, 2])
+    rows, bias, places = sample_types(weight, None, targets, 18)
+    assert rows is weight
+    assert bias is None
+    assert places is targets
+
+
+def test_the_sampled_sum_of_exponentials_is_right_on_average() -> None:
+    torch.manual_seed(4)
+    states, weight, targets = torch.randn(1, 8), torch.randn(200, 8) * 0.5, torch.tensor([5])
+    full = F.linear(states, weight).exp().sum().item()
+    sums = []
+    for _ in range(2000):
+        rows, bias, _ = sample_types(weight, None, targets, 20)
+        sums.append(F.linear(states, rows, bias).exp().sum().item())
+    assert sum(sums) / len(sums) == pytest.approx(full, rel=0.03)
+
+
+def test_only_sampled_rows_get_a_gradient() -> None:
+    torch.manual_seed(5)
+    weight = torch.randn(40, 4, requires_grad=True)
+    rows, bias, places = sample_types(weight, None, torch.tensor([0, 1]), 5)
+    loss, _ = projected_cross_entropy(torch.randn(2, 4), rows, bias, places)
+    [gradient] = torch.autograd.grad(loss, weight)
+    assert int((gradient.abs().sum(1) > 0).sum()) == 7
+    assert gradient[:2].abs().sum(1).min() > 0

@@ -67,7 +67,7 @@ def test_the_seed_changes_the_order(toy_data: Path) -> None:
 
 def test_batches_keep_the_budget_and_are_tight(toy_data: Path) -> None:
     data = ShardDataset(toy_data)
-    lengths = np.stack([data.column(1), data.column(2)])
+    lengths = data.target_lengths
     padded = real = 0
     for plan, _ in islice(stream(toy_data, buffer=600).batches(Place()), 60):
         source = np.where(plan.noised, plan.target_lengths, lengths[plan.reverse.astype(int), plan.rows]) + 1
@@ -97,13 +97,13 @@ def test_denoising_share(toy_data: Path) -> None:
     data = ShardDataset(toy_data)
     plans = [plan for plan, _ in islice(stream(toy_data, 0.25).batches(Place()), 100)]
     rows, noised = (np.concatenate([getattr(plan, name) for plan in plans]) for name in ("rows", "noised"))
-    single = data.column(1)[rows] == 0
+    single = data.target_lengths[0, rows] == 0
     assert noised[single].all()
     assert noised[~single].mean() == pytest.approx(0.25, abs=0.05)
 
 
 def test_long_rows_are_counted(toy_data: Path, caplog: pytest.LogCaptureFixture) -> None:
-    longest = np.maximum(ShardDataset(toy_data).column(1), ShardDataset(toy_data).column(2))
+    longest = ShardDataset(toy_data).target_lengths.max(0)
     with caplog.at_level(logging.WARNING, "prism_mt"):
         found = stream(toy_data, max_length=10)
     assert f"{(longest > 10).sum()} of 360 rows are longer than 10 pieces" in caplog.text

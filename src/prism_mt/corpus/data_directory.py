@@ -1,4 +1,4 @@
-"""Binarised training data: memory-mapped arrays of pieces, written once and read by every training process.
+"""Binarized training data: memory-mapped arrays of pieces, written once and read by every training process.
 
 A data directory holds `spm.model`, `meta.json` and per shard two arrays:
 
@@ -7,27 +7,30 @@ A data directory holds `spm.model`, `meta.json` and per shard two arrays:
                       positions of the source's and the target's language in `languages` of `meta.json`
 
 Each pair is stored once. A row with an empty source is a single sentence, for language models and denoising.
+
+Where sources have a vocabulary of their own, `spm.source.model`, both texts are stored in its pieces, too, because each
+pair is used in both directions:
+
+    NAME.source-tokens.npy   pieces of `spm.source.model`, in the same order
+    NAME.index.npy           (rows, 8): also the offset there and the lengths of the two texts in these pieces
 """
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
 from prism_mt.models.spec import Conventions
 from prism_mt.text.subwords import Vocabulary
 
 Part = Literal["train", "valid"]
-VERSION = 1
+VERSION = 2
 
 
 def language_tags(vocabulary: Vocabulary, languages: Sequence[str], where: str) -> list[int]:
@@ -37,109 +40,19 @@ def language_tags(vocabulary: Vocabulary, languages: Sequence[str], where: str) 
     missing = [language for language, index in zip(languages, ids, strict=True) if index == unknown]
     if missing:
         raise PrismError(f"{where}: the SentencePiece model has no tag <xx> for {', '.join(missing)}")
+    check_specials(vocabulary, where)
+    return ids
+
+
+def check_specials(vocabulary: Vocabulary, where: str) -> None:
+    """Fail unless the special pieces have the ids of our conventions."""
     processor, usual = vocabulary.processor, Conventions()
-    specials = (int(processor.pad_id()), int(processor.eos_id()), unknown)
+    specials = (int(processor.pad_id()), int(processor.eos_id()), int(processor.unk_id()))
     if specials != (usual.pad, usual.eos, usual.unknown):
         raise PrismError(
             f"{where}: padding, end and unknown pieces of the SentencePiece model must have the ids "
             f"{usual.pad}, {usual.eos} and {usual.unknown}, not {', '.join(map(str, specials))}"
         )
-    return ids
-
-
-class ShardWriter:
-    """Writes a data directory; a context manager, whose end writes `meta.json`, the sign that all is there."""
-
-    def __init__(
-        self, folder: Path, sentencepiece: bytes, languages: Sequence[str], shard_tokens: int = 2**25
-    ) -> None:
-        vocabulary = Vocabulary(sentencepiece)
-        language_tags(vocabulary, languages, str(folder))
-        self.folder = folder
-        self.languages = list(languages)
-        self.size = len(vocabulary)
-        self.counts: Counter[str] = Counter()
-        self._position = {language: index for index, language in enumerate(languages)}
-        self._dtype = np.uint16 if self.size <= 2**16 else np.uint32
-        self._shard_tokens = shard_tokens
-        self._open: dict[Part, _OpenShard] = {"train": _OpenShard(), "valid": _OpenShard()}
-        self._written: dict[Part, list[str]] = {"train": [], "valid": []}
-        # Until the end the directory must not look complete.
-        (folder / "meta.json").unlink(missing_ok=True)
-        with write_atomically(folder / "spm.model", "wb") as handle:
-            handle.write(sentencepiece)
-
-    def add(
-        self, part: Part, source_language: str, target_language: str, source: Sequence[int], target: Sequence[int]
-    ) -> None:
-        """Add one pair as pieces without special tokens; an empty `source` makes it a single sentence."""
-        if not target:
-            raise PrismError(f"{self.folder}: a {source_language}-{target_language} pair has an empty target")
-        try:
-            languages = self._position[source_language], self._position[target_language]
-        except KeyError as error:
-            raise PrismError(f"{self.folder}: language {error.args[0]} was not announced") from error
-        shard = self._open[part]
-        shard.rows.append((shard.length, len(source), len(target), *languages))
-        shard.pieces.append(np.asarray(source, dtype=np.int64))
-        shard.pieces.append(np.asarray(target, dtype=np.int64))
-        shard.length += len(source) + len(target)
-        if part == "train":
-            self.counts[f"{source_language}-{target_language}"] += 1
-        if shard.length >= self._shard_tokens:
-            self._flush(part)
-
-    def _flush(self, part: Part) -> None:
-        shard = self._open[part]
-        if not shard.rows:
-            return
-        tokens = np.concatenate(shard.pieces)
-        if len(tokens) and not 0 <= tokens.min() <= tokens.max() < self.size:
-            raise PrismError(f"{self.folder}: a piece is outside of the vocabulary of {self.size}")
-        name = f"{part}-{len(self._written[part]):05d}"
-        _save(self.folder / f"{name}.tokens.npy", tokens.astype(self._dtype))
-        _save(self.folder / f"{name}.index.npy", np.array(shard.rows, dtype=np.int64))
-        self._written[part].append(name)
-        self._open[part] = _OpenShard()
-
-    def __enter__(self) -> "ShardWriter":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-
-    def close(self) -> None:
-        """Write what is left and `meta.json`."""
-        self._flush("train")
-        self._flush("valid")
-        meta = {
-            "version": VERSION,
-            "languages": self.languages,
-            "vocabulary": self.size,
-            "pairs": dict(sorted(self.counts.items())),
-            "shards": self._written["train"],
-            "valid": self._written["valid"],
-        }
-        with write_atomically(self.folder / "meta.json") as handle:
-            json.dump(meta, handle, indent=1)
-            handle.write("\n")
-
-
-class _OpenShard:
-    """Rows that wait to be written."""
-
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, ...]] = []
-        self.pieces: list[NDArray[np.int64]] = []
-        self.length = 0
-
-
-def _save(path: Path, array: NDArray[Any]) -> None:
-    with write_atomically(path, "wb") as handle:
-        np.save(handle, array)
 
 
 @dataclass(frozen=True)
@@ -148,6 +61,8 @@ class Meta:
 
     languages: tuple[str, ...]
     vocabulary: int
+    source_vocabulary: int | None
+    """Pieces of sources, where they have a vocabulary of their own."""
     pairs: dict[str, int]
     shards: tuple[str, ...]
     valid: tuple[str, ...]
@@ -156,7 +71,8 @@ class Meta:
 def digest_data(folder: Path) -> str:
     """Identity of a data directory: its pieces, languages and shards."""
     digest = hashlib.sha256()
-    for name in ("spm.model", "meta.json"):
+    own = ("spm.source.model",) if read_meta(folder).source_vocabulary else ()
+    for name in ("spm.model", "meta.json", *own):
         try:
             digest.update((folder / name).read_bytes())
         except OSError as error:
@@ -174,6 +90,7 @@ def read_meta(folder: Path) -> Meta:
         return Meta(
             tuple(table["languages"]),
             int(table["vocabulary"]),
+            None if table["source_vocabulary"] is None else int(table["source_vocabulary"]),
             dict(table["pairs"]),
             tuple(table["shards"]),
             tuple(table["valid"]),
@@ -186,14 +103,20 @@ def read_meta(folder: Path) -> Meta:
         raise PrismError(f"{path} is damaged: {error}") from error
 
 
-def read_vocabulary(folder: Path) -> Vocabulary:
-    """The subwords of a data directory."""
-    path = folder / "spm.model"
+def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
+    """Subwords of sources and of targets; the same object where both share them."""
+    meta = read_meta(folder)
+    target = _vocabulary(folder / "spm.model", meta.vocabulary)
+    if meta.source_vocabulary is None:
+        return target, target
+    return _vocabulary(folder / "spm.source.model", meta.source_vocabulary), target
+
+
+def _vocabulary(path: Path, expected: int) -> Vocabulary:
     try:
         vocabulary = Vocabulary(path.read_bytes())
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
-    expected = read_meta(folder).vocabulary
     if len(vocabulary) != expected:
         raise PrismError(
             f"{path} has {len(vocabulary)} pieces, but the shards beside it were made with {expected}"
@@ -208,24 +131,51 @@ class ShardDataset:
         self.folder = folder
         self.meta = read_meta(folder)
         names = self.meta.shards if part == "train" else self.meta.valid
+        self._own_source = self.meta.source_vocabulary is not None
         self._tokens = [_load(folder / f"{name}.tokens.npy") for name in names]
+        self._source_tokens = [_load(folder / f"{name}.source-tokens.npy") for name in names if self._own_source]
         self._index = [_load(folder / f"{name}.index.npy") for name in names]
         self._first = np.cumsum([0, *(len(index) for index in self._index)])
 
     def __len__(self) -> int:
         return int(self._first[-1])
 
-    def column(self, number: int) -> NDArray[np.int32]:
-        """One column of the index over all rows: 1 and 2 are the lengths, 3 and 4 the languages."""
-        parts = [index[:, number].astype(np.int32) for index in self._index]
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
+    @property
+    def languages(self) -> NDArray[np.int32]:
+        """(2, rows): positions of the languages in `meta.languages`."""
+        return np.stack([self._column(3), self._column(4)])
+
+    @property
+    def target_lengths(self) -> NDArray[np.int32]:
+        """(2, rows): pieces of both texts when they are targets."""
+        return np.stack([self._column(1), self._column(2)])
+
+    @property
+    def source_lengths(self) -> NDArray[np.int32]:
+        """(2, rows): pieces of both texts when they are sources."""
+        return np.stack([self._column(6), self._column(7)]) if self._own_source else self.target_lengths
 
     def pair(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """The pieces of the source and of the target."""
+        """Both texts in the pieces of targets."""
+        return self._pair(row, self._tokens, 0)
+
+    def pair_as_sources(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """Both texts in the pieces of sources."""
+        return self._pair(row, self._source_tokens, 5) if self._own_source else self.pair(row)
+
+    def _pair(
+        self, row: int, tokens: Sequence[NDArray[Any]], column: int
+    ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """The texts whose offset and lengths begin at a column of the index."""
         shard = int(np.searchsorted(self._first, row, side="right")) - 1
-        start, source, target = (int(value) for value in self._index[shard][row - self._first[shard], :3])
-        pieces = self._tokens[shard][start : start + source + target]
-        return pieces[:source], pieces[source:]
+        found = self._index[shard][row - self._first[shard], column : column + 3]
+        start, first, second = (int(value) for value in found)
+        pieces = tokens[shard][start : start + first + second]
+        return pieces[:first], pieces[first:]
+
+    def _column(self, number: int) -> NDArray[np.int32]:
+        parts = [index[:, number].astype(np.int32) for index in self._index]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
 
 
 def _load(path: Path) -> NDArray[Any]:

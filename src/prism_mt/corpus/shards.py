@@ -12,10 +12,10 @@ import numpy as np
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import track
 from prism_mt.corpus.config import ShardsConfig
-from prism_mt.corpus.data_directory import ShardWriter
 from prism_mt.corpus.executor import Executor
 from prism_mt.corpus.hashing import fraction, hash64
 from prism_mt.corpus.rows import Row
+from prism_mt.corpus.shard_writer import ShardWriter
 from prism_mt.corpus.stages import Finished
 from prism_mt.corpus.steps.decontaminate import load_held_out
 from prism_mt.corpus.store import Chunk, Counts, Part, Store, add_counts, save_array

@@ -174,6 +174,14 @@ def _sentence_encoder(name: str, offline: bool, config: EncoderConfig) -> Senten
     return PooledEncoder(network, card_languages(folder), layout.pooling, layout.dense, layout.limit)
 
 
+def read_encoder(name: str) -> EncoderNetwork:
+    """Read an encoder that is on this machine as data, for training to start from."""
+    found = _open(name, (), _no_model, offline=True).network
+    if found is None:
+        raise PrismError(f"the encoder {name} is of a kind that only transformers can read")
+    return found
+
+
 def must_be_fetched(name: str, *languages: str) -> bool:
     """Whether an encoder of this name is on the hub and not on this machine."""
     full_name = _bert_for(languages) if name == BERT else name

@@ -13,8 +13,11 @@ Rule = tuple[bool, str]
 
 @dataclass(frozen=True)
 class Optimizer(Config):
-    """Adam."""
+    """How gradients become changes of weights."""
 
+    kind: Literal["adam", "muon"] = option(
+        "adam, or muon for the matrices inside layers and adam for the rest", "adam"
+    )
     learning_rate: float = option("learning rate at its peak, after the warm-up", 5e-4, low=0)
     beta1: float = option("decay of the mean of gradients", 0.9, low=0, high=1)
     beta2: float = option("decay of the mean of squared gradients", 0.98, low=0, high=1)

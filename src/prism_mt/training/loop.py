@@ -14,7 +14,7 @@ from prism_mt.training.config import RunConfig
 from prism_mt.training.distributed import World, share_weights, sum_gradients
 from prism_mt.training.log import ProgressLine, Recorder, say
 from prism_mt.training.objective import Objective, Position, Update
-from prism_mt.training.optimizer import make_optimizer, restore
+from prism_mt.training.optimizer import make_optimizers, restore
 from prism_mt.training.precision import autocast, choose_precision
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.stopping import Stop
@@ -46,7 +46,7 @@ class Loop:
         self.objective, self.config, self.world = objective, config, world
         self.precision = choose_precision(config.precision, world.device)
         objective.module.to(world.device)
-        self.optimizer = make_optimizer(objective.module, config.optimizer)
+        self.optimizers = make_optimizers(objective.module, config.optimizer)
         self.scaler = torch.amp.GradScaler(world.device.type, enabled=self.precision == "float16")
         self.checkpoints = open_checkpoints(config, objective.interval)
         self.progress = Progress()
@@ -150,7 +150,7 @@ class Loop:
         objective, world = self.objective, self.world
         # Dropout is a function of seed, step and process: no generator's state has to be kept.
         torch.manual_seed((self.config.seed * 1_000_003 + self.progress.step) * 1_009 + world.rank)
-        self.optimizer.zero_grad(set_to_none=True)
+        objective.module.zero_grad(set_to_none=True)
         sums = dict.fromkeys(objective.terms, 0.0)
         for batch in update.batches[world.rank :: world.size]:
             for term, weight in objective.terms.items():
@@ -163,9 +163,10 @@ class Loop:
 
     def _step(self, rate: float) -> float:
         """Clip, step, and return the gradient's length."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.scaler.unscale_(self.optimizer)
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            self.scaler.unscale_(optimizer)
         clip = self.config.optimizer.clip
         norm = nn.utils.clip_grad_norm_(self.objective.module.parameters(), clip if clip > 0 else float("inf"))
         # Half precision overflows now and then, and the scaler leaves such a step out.
@@ -174,7 +175,8 @@ class Loop:
                 f"the gradient of step {self.progress.step:,} is not a number: go on from the last checkpoint "
                 "with a lower optimizer.learning_rate"
             )
-        self.scaler.step(self.optimizer)
+        for optimizer in self.optimizers:
+            self.scaler.step(optimizer)
         self.scaler.update()
         return float(norm)
 
@@ -204,7 +206,7 @@ class Loop:
             return
         state = {
             "progress": dataclasses.asdict(self.progress),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "scaler": self.scaler.state_dict(),
             "identity": self._identity(),
             "export": self.objective.export_state(),
@@ -212,7 +214,12 @@ class Loop:
         self.checkpoints.save(self.progress.step, self.objective.weights(), state)
 
     def _identity(self) -> dict[str, Any]:
-        return {"seed": self.config.seed, "precision": self.precision, **self.objective.identity()}
+        return {
+            "seed": self.config.seed,
+            "precision": self.precision,
+            "optimizer": self.config.optimizer.kind,
+            **self.objective.identity(),
+        }
 
     def _resume(self) -> bool:
         """Go on from the newest checkpoint; False when there is none."""
@@ -221,7 +228,7 @@ class Loop:
             return False
         weights, state = found
         self.objective.load_weights(weights)
-        restore(self.optimizer, state["optimizer"])
+        restore(self.optimizers, state["optimizers"])
         self.scaler.load_state_dict(state["scaler"])
         self.progress = Progress(**state["progress"])
         if self.world.first:

@@ -15,6 +15,8 @@ from prism_mt.training.translation.config import Denoising
 from prism_mt.training.translation.noise import add_noise
 from prism_mt.training.translation.stream import Plan
 
+USUAL = Conventions()
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -42,36 +44,51 @@ class Collator:
     """Reads the pieces of a plan, adds special tokens and mistakes, and pads."""
 
     def __init__(
-        self, data: ShardDataset, vocabulary: Vocabulary, denoising: Denoising, with_source: bool = True
+        self,
+        data: ShardDataset,
+        vocabulary: Vocabulary,
+        denoising: Denoising,
+        conventions: Conventions = USUAL,
+        with_source: bool = True,
     ) -> None:
-        self.data, self.denoising, self.conventions = data, denoising, Conventions()
+        """`vocabulary` is that of targets, which has the tags."""
+        self.data, self.denoising, self.conventions = data, denoising, conventions
         self.with_source = with_source
         self.tags = language_tags(vocabulary, data.meta.languages, str(data.folder))
-        self._languages = np.stack([data.column(3), data.column(4)])
+        self._languages = data.languages
 
     def __call__(self, plan: Plan) -> Batch:
         """Assemble a batch; the same plan always gives the same one."""
-        pairs = [self._pair(int(row), bool(swap)) for row, swap in zip(plan.rows, plan.reverse, strict=True)]
-        targets = [target for _, target in pairs]
-        draw, everything = np.random.default_rng(plan.seed), np.concatenate(targets)
-        sources = [
-            add_noise(target, everything, self.denoising, draw) if noised else source
-            for (source, target), noised in zip(pairs, plan.noised & self.with_source, strict=True)
+        sources = self._sources(plan)
+        targets = [
+            self.data.pair(int(row))[0 if swap else 1].astype(np.int64)
+            for row, swap in zip(plan.rows, plan.reverse, strict=True)
         ]
         languages = self._languages[np.where(plan.reverse, 0, 1), plan.rows]
         return self._tensors(sources, targets, [self.tags[language] for language in languages])
 
-    def _pair(self, row: int, swap: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        source, target = (side.astype(np.int64) for side in self.data.pair(row))
+    def _sources(self, plan: Plan) -> list[NDArray[np.int64]]:
+        """Sources, some of which are their targets with mistakes."""
+        pairs = [self._as_sources(int(row), bool(swap)) for row, swap in zip(plan.rows, plan.reverse, strict=True)]
+        draw, everything = np.random.default_rng(plan.seed), np.concatenate([target for _, target in pairs])
+        return [
+            add_noise(target, everything, self.denoising, draw) if noised else source
+            for (source, target), noised in zip(pairs, plan.noised & self.with_source, strict=True)
+        ]
+
+    def _as_sources(self, row: int, swap: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Both texts in the pieces of sources, the one to be translated first."""
+        source, target = (side.astype(np.int64) for side in self.data.pair_as_sources(row))
         return (target, source) if swap else (source, target)
 
     def _tensors(self, sources: list[Any], targets: list[Any], tags: list[int]) -> Batch:
-        """Source: pieces, end. Target: end, tag, pieces, end."""
+        """Source: as the conventions have it. Target: end, tag, pieces, end."""
         pad, eos = self.conventions.pad, self.conventions.eos
-        source = np.full((len(sources), max(map(len, sources)) + 1), pad, dtype=np.int64)
+        given = [self.conventions.encode_source(left.tolist(), None, None) for left in sources]
+        source = np.full((len(sources), max(map(len, given))), pad, dtype=np.int64)
         target = np.full((len(targets), max(map(len, targets)) + 3), pad, dtype=np.int64)
-        for row, (left, right) in enumerate(zip(sources, targets, strict=True)):
-            source[row, : len(left)], source[row, len(left)] = left, eos
+        for row, (left, right) in enumerate(zip(given, targets, strict=True)):
+            source[row, : len(left)] = left
             target[row, 2 : len(right) + 2], target[row, len(right) + 2] = right, eos
         target[:, 0], target[:, 1] = eos, tags
         lengths = np.array([len(right) for right in targets])

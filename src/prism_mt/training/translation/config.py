@@ -49,6 +49,17 @@ class Denoising(Config):
 
 
 @dataclass(frozen=True)
+class Initial(Config):
+    """What a run starts from, instead of random weights."""
+
+    encoder: str = option(
+        "take the encoder of a model directory, of a .safetensors file with the weight names of our models, or of an "
+        "encoder (e5, or the folder of a BERT): all weights whose names and shapes fit",
+        "",
+    )
+
+
+@dataclass(frozen=True)
 class Validation(Config):
     """What is measured on the validation part of the data."""
 
@@ -71,6 +82,17 @@ class TrainConfig(RunConfig):
     label_smoothing: float = option("share of the probability that is spread over all pieces", 0.1, low=0, high=1)
     embeddings: Literal["random", "cooccurrence"] = option(
         "initial piece vectors; cooccurrence brings translations close together by counting them", "random"
+    )
+    initial: Initial = option("table: initial weights", Initial())
+    frozen: tuple[Literal["encoder"], ...] = option("parts of the model that are not trained", ())
+    source_symbols: tuple[Literal["bos", "pieces", "eos"], ...] | None = option(
+        "tokens of a source (default: those of the model that initial.encoder names, else pieces and eos)", None
+    )
+    negatives: int = option(
+        "sampled softmax: train with the pieces of each batch and so many others, drawn at random, in place of the "
+        "whole vocabulary; 0 is the full softmax, which validation always has",
+        0,
+        low=0,
     )
     checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(every=1000))
     batches: Batches = option("table: batches", Batches())
@@ -109,6 +131,15 @@ def _translation_rules(config: TrainConfig) -> list[Rule]:
     shape = config.architecture
     return [
         (shape.encoder_layers < 1, "a translation model needs encoder_layers"),
+        (
+            config.source_symbols is not None and config.source_symbols.count("pieces") != 1,
+            "source_symbols must have the pieces once",
+        ),
+        (bool(config.frozen) and not config.initial.encoder, 'frozen = ["encoder"] needs initial.encoder'),
+        (
+            bool(config.initial.encoder) and config.embeddings == "cooccurrence",
+            'initial.encoder leaves nothing to embeddings = "cooccurrence"',
+        ),
         (shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
         (
             config.embeddings == "cooccurrence" and not shape.tied_embeddings,
@@ -120,6 +151,11 @@ def _translation_rules(config: TrainConfig) -> list[Rule]:
 def _language_model_rules(config: TrainConfig) -> list[Rule]:
     return [
         (config.architecture.encoder_layers > 0, "a language model has no encoder_layers"),
+        (
+            bool(config.initial.encoder or config.frozen),
+            "a language model has no encoder to start from or to freeze",
+        ),
+        (config.source_symbols is not None, "a language model has no source_symbols"),
         (config.embeddings == "cooccurrence", 'embeddings = "cooccurrence" is for translation models'),
         (config.validation.translations > 0, "a language model has no validation.translations"),
     ]
@@ -129,4 +165,6 @@ def load_train_config(path: Path) -> TrainConfig:
     """Read a configuration; its relative paths become relative to the file."""
     config = load_toml(path, TrainConfig)
     folder = path.parent
-    return dataclasses.replace(config, data=folder / config.data, output=folder / config.output)
+    encoder = folder / config.initial.encoder
+    initial = Initial(str(encoder)) if config.initial.encoder and encoder.exists() else config.initial
+    return dataclasses.replace(config, data=folder / config.data, output=folder / config.output, initial=initial)

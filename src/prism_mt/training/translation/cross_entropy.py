@@ -1,5 +1,7 @@
 """The cross-entropy of the target, with label smoothing."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -91,12 +93,50 @@ def projected_cross_entropy(
     return found
 
 
+def sample_types(
+    weight: Tensor, bias: Tensor | None, targets: Tensor, negatives: int
+) -> tuple[Tensor, Tensor | None, Tensor]:
+    """Reduce an output layer to the types among `targets` and so many others, drawn uniformly.
+
+    Each of those stands for (V - |U|) / N others, where U are the types among the targets: the logarithm of that is
+    added to its logit, so that the sum of exponentials is right on average.
+    """
+    size = len(weight)
+    types, places = torch.unique(targets, return_inverse=True)
+    others = size - len(types)
+    if negatives >= others:
+        return weight, bias, targets
+    absent = torch.ones(size, dtype=torch.bool, device=weight.device)
+    absent[types] = False
+    # Drawn on the CPU, so that a seed means the same everywhere.
+    drawn = absent.nonzero()[:, 0][torch.randperm(others)[:negatives].to(weight.device)]
+    kept = torch.cat([types, drawn])
+    correction = weight.new_zeros(len(kept), dtype=torch.float32)
+    correction[len(types) :] = math.log(others / negatives)
+    return weight[kept], correction if bias is None else bias[kept] + correction, places
+
+
 class TranslationLoss(nn.Module):
     """A model and its loss."""
 
-    def __init__(self, model: Transformer | LanguageModel, smoothing: float) -> None:
+    def __init__(
+        self,
+        model: Transformer | LanguageModel,
+        smoothing: float,
+        frozen: Sequence[str] = (),
+        negatives: int = 0,
+    ) -> None:
+        """`frozen` parts of the model are not trained; `negatives` other than 0 samples the softmax of training."""
         super().__init__()
-        self.model, self.smoothing = model, smoothing
+        self.model, self.smoothing, self.negatives = model, smoothing, negatives
+        self._frozen = [model.get_submodule(name).requires_grad_(False) for name in frozen]
+
+    def train(self, mode: bool = True) -> "TranslationLoss":
+        """Frozen parts stay in evaluation mode: without dropout their outputs are always the same."""
+        super().train(mode)
+        for part in self._frozen:
+            part.eval()
+        return self
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Sums over the predicted tokens: the loss to minimise, and the negative log-likelihood to report."""
@@ -106,4 +146,8 @@ class TranslationLoss(nn.Module):
             states = self.model(batch.target_input)
         weight = self.model.target_embedding if self.model.output.weight is None else self.model.output.weight
         chosen = states.flatten(0, 1).index_select(0, batch.counted)
-        return projected_cross_entropy(chosen, weight, self.model.output.bias, batch.wanted, self.smoothing)
+        bias: Tensor | None = self.model.output.bias
+        wanted = batch.wanted
+        if self.training and self.negatives:
+            weight, bias, wanted = sample_types(weight, bias, wanted, self.negatives)
+        return projected_cross_entropy(chosen, weight, bias, wanted, self.smoothing)

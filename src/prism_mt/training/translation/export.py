@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.corpus.data_directory import Meta, digest_data, language_tags, read_meta, read_vocabulary
+from prism_mt._core.errors import PrismError
+from prism_mt.corpus.data_directory import Meta, digest_data, language_tags, read_meta, read_vocabularies
 from prism_mt.models.directory import write_model
 from prism_mt.models.model import Model
 from prism_mt.models.spec import Conventions, ModelSpec
@@ -17,21 +18,23 @@ from prism_mt.training.translation.config import TrainConfig
 def export_model(config: TrainConfig) -> Path:
     """Write the model of a run, finished or not, and return its folder: `model` in the run's output."""
     checkpoints = open_checkpoints(config, config.validation.every)
-    checkpoints.check({"data": digest_data(config.data)})  # other data have other pieces
+    newest = checkpoints.check({"data": digest_data(config.data)})  # other data have other pieces
+    if newest is None:
+        raise PrismError(f"{checkpoints.folder} has no checkpoint yet")
     tensors, made = checkpoints.exported(config.checkpoints.export)
     weights: dict[str, NDArray[np.float32]] = {name: tensor.float().numpy() for name, tensor in tensors.items()}
     meta = read_meta(config.data)
-    vocabulary = read_vocabulary(config.data)
-    tags = language_tags(vocabulary, meta.languages, str(config.data))
+    source, target = read_vocabularies(config.data)
+    tags = language_tags(target, meta.languages, str(config.data))
     spec = ModelSpec(
-        config.architecture.with_vocabularies(meta.vocabulary, meta.vocabulary),
-        Conventions(),
+        config.architecture.with_vocabularies(len(source), len(target)),
+        Conventions(source=tuple(newest[1]["export"]["source"])),
         dict(zip(meta.languages, tags, strict=True)),
         name=config.name,
         origin="prism",
     )
     folder = config.output / "model"
-    write_model(Model(spec, weights, vocabulary, vocabulary, _card(config, meta, made)), folder)
+    write_model(Model(spec, weights, source, target, _card(config, meta, made)), folder)
     return folder
 
 

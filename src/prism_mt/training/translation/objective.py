@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from prism_mt._core.errors import PrismError
-from prism_mt.corpus.data_directory import ShardDataset, digest_data, read_vocabulary
+from prism_mt.corpus.data_directory import ShardDataset, digest_data, read_vocabularies
 from prism_mt.models.language_model import LanguageModel
 from prism_mt.models.network import Transformer
+from prism_mt.models.spec import Conventions
 from prism_mt.training.distributed import World
 from prism_mt.training.log import say
 from prism_mt.training.objective import Outcome, Position, Update, Weights
@@ -21,6 +22,7 @@ from prism_mt.training.translation.batches import Collator
 from prism_mt.training.translation.config import TrainConfig
 from prism_mt.training.translation.cooccurrence import cooccurrence_vectors
 from prism_mt.training.translation.cross_entropy import TranslationLoss
+from prism_mt.training.translation.initial import source_symbols, take_encoder
 from prism_mt.training.translation.quality import translation_quality
 from prism_mt.training.translation.stream import ExampleStream, Place, Plan
 from prism_mt.training.translation.validation import ALL, validate, validation_plans
@@ -35,25 +37,32 @@ class TranslationObjective:
     def __init__(self, config: TrainConfig, world: World) -> None:
         self.config, self.world = config, world
         self.data = ShardDataset(config.data)
-        self.vocabulary = read_vocabulary(config.data)
+        _, self.vocabulary = read_vocabularies(config.data)
+        self.conventions = Conventions(source=source_symbols(config))
         language_model = config.kind == "language-model"
         # A language model has no source: sorted as if it were the target, batches are tight.
         share = 1.0 if language_model else config.denoising.share
-        self.stream = ExampleStream(self.data, config.batches, share, config.seed)
+        self._source_extra = len(self.conventions.source) - 1
+        self.stream = ExampleStream(self.data, config.batches, share, config.seed, self._source_extra)
         self.epoch = self.stream.examples
         self._collator = partial(
-            Collator, vocabulary=self.vocabulary, denoising=config.denoising, with_source=not language_model
+            Collator,
+            vocabulary=self.vocabulary,
+            denoising=config.denoising,
+            conventions=self.conventions,
+            with_source=not language_model,
         )
         self.collate = self._collator(self.data)
         self.interval = config.validation.every
         self._prepare_validation()
         torch.manual_seed(config.seed)
         kind = LanguageModel if language_model else Transformer
-        size = self.data.meta.vocabulary
-        self.model: Transformer | LanguageModel = kind(
-            config.architecture.with_vocabularies(size, size), config.dropout
+        meta = self.data.meta
+        architecture = config.architecture.with_vocabularies(
+            meta.source_vocabulary or meta.vocabulary, meta.vocabulary
         )
-        self.module = TranslationLoss(self.model, config.label_smoothing)
+        self.model: Transformer | LanguageModel = kind(architecture, config.dropout)
+        self.module = TranslationLoss(self.model, config.label_smoothing, config.frozen, config.negatives)
 
     def _prepare_validation(self) -> None:
         config = self.config
@@ -61,8 +70,8 @@ class TranslationObjective:
         if not config.validation.every:
             return
         held_out = ShardDataset(config.data, "valid")
-        self.validation = validation_plans(held_out, config, config.validation.rows)
-        self.translations = validation_plans(held_out, config, config.validation.translations)
+        self.validation = validation_plans(held_out, config, config.validation.rows, self._source_extra)
+        self.translations = validation_plans(held_out, config, config.validation.translations, self._source_extra)
         if not self.validation:
             raise PrismError(f"{config.data} has no validation part: prepare one or set validation.every = 0")
         self.collate_validation = self._collator(held_out)
@@ -71,7 +80,9 @@ class TranslationObjective:
             self.tables["translations"] = ("pair", "bleu", "chrf", "segments")
 
     def begin(self, world: World) -> None:
-        """Start from piece vectors that counting gives, where that is asked for."""
+        """Start from another encoder, or from piece vectors that counting gives, where that is asked for."""
+        if self.config.initial.encoder and isinstance(self.model, Transformer):
+            take_encoder(self.model, self.config.initial.encoder)
         # Other processes get the first one's weights.
         if self.config.embeddings == "cooccurrence" and world.first and isinstance(self.model, Transformer):
             say("counting which pieces translate each other")
@@ -117,6 +128,8 @@ class TranslationObjective:
             "kind": self.config.kind,
             "examples": self.epoch,
             "data": digest_data(self.config.data),
+            "frozen": list(self.config.frozen),
+            "source": list(self.conventions.source),
             **dataclasses.asdict(self.model.architecture),
         }
 
@@ -129,5 +142,5 @@ class TranslationObjective:
         self.model.load_state_dict(weights)
 
     def export_state(self) -> dict[str, Any]:
-        """Nothing: data and configuration are enough."""
-        return {}
+        """The tokens of a source, which may be those of a model that is gone by then."""
+        return {"source": list(self.conventions.source)}

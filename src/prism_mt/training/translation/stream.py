@@ -16,8 +16,8 @@ from prism_mt.corpus.data_directory import ShardDataset
 from prism_mt.training.translation.config import Batches
 
 _LOG = logging.getLogger("prism_mt")
-# Special tokens: the end after the source; start, tag and end around the target, of which T input tokens remain.
-SOURCE_EXTRA, TARGET_EXTRA = 1, 2
+# Special tokens around a target are its start, tag and end, of which all but one are input of the decoder.
+TARGET_EXTRA = 2
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,13 @@ class _Group:
 class ExampleStream:
     """Draws the examples of each pair of languages in its share, each once before any comes again."""
 
-    def __init__(self, data: ShardDataset, settings: Batches, denoising_share: float, seed: int) -> None:
+    def __init__(
+        self, data: ShardDataset, settings: Batches, denoising_share: float, seed: int, source_extra: int = 1
+    ) -> None:
+        """`source_extra` is the number of special tokens around a source."""
         self.seed, self.settings, self.denoising_share = seed, settings, denoising_share
-        self._lengths = np.stack([data.column(1), data.column(2)])
+        self._source_extra = source_extra
+        self._source_lengths, self._target_lengths = data.source_lengths, data.target_lengths
         self.groups = group_rows(data, settings.max_length)
         self._check_weights(data)
         sizes = np.array([len(group) for group in self.groups], dtype=np.float64)
@@ -95,13 +99,13 @@ class ExampleStream:
         chosen = [self._draw(number, buffer) for number in range(len(self.groups))]
         rows = np.concatenate([rows for rows, _ in chosen])
         reverse = np.concatenate([reverse for _, reverse in chosen])
-        source, target = self._lengths[:, rows]
-        source, target = np.where(reverse, target, source), np.where(reverse, source, target)
+        given, written = reverse.astype(np.int64), 1 - reverse.astype(np.int64)
+        source, target = self._source_lengths[given, rows], self._target_lengths[written, rows]
         noised = (draw.random(len(rows)) < self.denoising_share) | (source == 0)
-        source = np.where(noised, target, source)
+        source = np.where(noised, self._source_lengths[written, rows], source)
         # Random first, so that sentences of equal lengths do not stay with those of their own pair of languages.
         order = np.lexsort((draw.random(len(rows)), source, target))
-        cuts = cut(source[order] + SOURCE_EXTRA, target[order] + TARGET_EXTRA, self.settings.tokens)
+        cuts = cut(source[order] + self._source_extra, target[order] + TARGET_EXTRA, self.settings.tokens)
         parts = [order[start:end] for start, end in cuts]
         return [
             Plan(
@@ -145,8 +149,7 @@ class ExampleStream:
 
 def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
     """The rows of each pair of languages (`de-en`) and the single sentences of each language (`de`)."""
-    source, target = data.column(1), data.column(2)
-    fits = np.maximum(source, target) <= max_length
+    fits = np.concatenate([data.source_lengths, data.target_lengths]).max(0) <= max_length
     if not fits.all():
         _LOG.warning(
             "%s: %d of %d rows are longer than %d pieces and left out",
@@ -157,7 +160,8 @@ def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
         )
     languages = data.meta.languages
     count = len(languages)
-    keys = (data.column(3) * count + data.column(4)) * 2 + (source == 0)
+    first_languages, second_languages = data.languages
+    keys = (first_languages * count + second_languages) * 2 + (data.target_lengths[0] == 0)
     groups = []
     for key in np.unique(keys[fits]):
         rows = np.flatnonzero(fits & (keys == key))

@@ -11,14 +11,16 @@ from prism_mt.training.distributed import World
 from prism_mt.training.translation.batches import Collator
 from prism_mt.training.translation.config import TrainConfig
 from prism_mt.training.translation.cross_entropy import TranslationLoss
-from prism_mt.training.translation.stream import SOURCE_EXTRA, TARGET_EXTRA, Plan, cut, group_rows
+from prism_mt.training.translation.stream import TARGET_EXTRA, Plan, cut, group_rows
 
 ALL = "all"
 Losses = dict[str, tuple[float, int]]
 """Mean negative log-likelihood per token and number of tokens, by direction and under `all`."""
 
 
-def validation_plans(data: ShardDataset, config: TrainConfig, count: int) -> list[tuple[str, Plan]]:
+def validation_plans(
+    data: ShardDataset, config: TrainConfig, count: int, source_extra: int
+) -> list[tuple[str, Plan]]:
     """Batches of the first `count` rows of each pair of languages, in both directions and without mistakes."""
     translation = config.kind == "translation"
     plans: list[tuple[str, Plan]] = []
@@ -30,14 +32,16 @@ def validation_plans(data: ShardDataset, config: TrainConfig, count: int) -> lis
             first, _, second = group.pair.partition("-")
             source, target = (second, first) if reverse else (first, second or first)
             name = f"{source}-{target}" if translation else target
-            plans += ((name, plan) for plan in _plans(data, rows, reverse, config.batches.tokens))
+            plans += ((name, plan) for plan in _plans(data, rows, reverse, config.batches.tokens, source_extra))
     return plans
 
 
-def _plans(data: ShardDataset, rows: np.ndarray, reverse: bool, tokens: int) -> Iterator[Plan]:
-    source, target = (data.column(number)[rows].astype(np.int64) for number in ((2, 1) if reverse else (1, 2)))
+def _plans(data: ShardDataset, rows: np.ndarray, reverse: bool, tokens: int, source_extra: int) -> Iterator[Plan]:
+    given, written = (1, 0) if reverse else (0, 1)
+    source = data.source_lengths[given, rows].astype(np.int64)
+    target = data.target_lengths[written, rows].astype(np.int64)
     order = np.lexsort((source, target))
-    for start, end in cut(source[order] + SOURCE_EXTRA, target[order] + TARGET_EXTRA, tokens):
+    for start, end in cut(source[order] + source_extra, target[order] + TARGET_EXTRA, tokens):
         part = order[start:end]
         no, swap = np.zeros(len(part), dtype=np.bool_), np.full(len(part), reverse)
         yield Plan(rows[part], swap, no, target[part], (0,))

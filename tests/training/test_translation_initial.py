@@ -1,0 +1,185 @@
+"""Training that starts from a pretrained encoder, with a source vocabulary of its own."""
+
+import dataclasses
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from made import make_model, make_vocabulary
+from safetensors.numpy import save_file
+
+from prism_mt._core.errors import PrismError
+from prism_mt.corpus.data_directory import ShardDataset
+from prism_mt.corpus.shard_writer import ShardWriter
+from prism_mt.metrics.score import score
+from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.spec import Conventions, Shape
+from prism_mt.text.subwords import Vocabulary
+from prism_mt.training.api import train
+from prism_mt.training.config import Limits
+from prism_mt.training.distributed import World
+from prism_mt.training.loop import Loop
+from prism_mt.training.translation.config import Initial, TrainConfig
+from prism_mt.training.translation.cross_entropy import TranslationLoss
+from prism_mt.training.translation.objective import TranslationObjective
+
+ALONE = World(0, 1, torch.device("cpu"))
+SHAPE = Shape(
+    width=32,
+    encoder_layers=1,
+    decoder_layers=2,
+    encoder_heads=4,
+    decoder_heads=4,
+    encoder_feed_forward=48,
+    decoder_feed_forward=48,
+    max_positions=256,
+    tied_embeddings=False,
+)
+
+
+@pytest.fixture
+def pretrained(tmp_path: Path) -> ModelDirectory:
+    """A model of two layers whose sources start with a token of their own."""
+    model = make_model(encoder_layers=2, decoder_layers=1, width=32)
+    conventions = Conventions(source=("bos", "pieces", "eos"))
+    spec = dataclasses.replace(model.spec, conventions=conventions)
+    return write_model(dataclasses.replace(model, spec=spec), tmp_path / "pretrained")
+
+
+@pytest.fixture
+def config(
+    toy_config: TrainConfig, sentencepiece: bytes, pretrained: ModelDirectory, tmp_path: Path
+) -> TrainConfig:
+    """A run on data whose sources are in the pieces of the pretrained model."""
+    draw, source, target = random.Random(3), make_vocabulary(), Vocabulary(sentencepiece)
+    words = ["".join(draw.choice("abcdefghij") for _ in range(3)) for _ in range(20)]
+    own = source.sentencepiece
+    with ShardWriter(tmp_path / "data", sentencepiece, ["de", "en"], source_sentencepiece=own) as writer:
+        for number in range(60):
+            texts = [" ".join(draw.choices(words, k=3)) for _ in range(2)]
+            first, second = (target.encode(text) for text in texts)
+            pieces = (source.encode(texts[0]), source.encode(texts[1]))
+            writer.add("valid" if number % 10 == 0 else "train", "de", "en", first, second, pieces)
+    return dataclasses.replace(
+        toy_config,
+        data=tmp_path / "data",
+        architecture=SHAPE,
+        initial=Initial(str(pretrained.folder)),
+        frozen=("encoder",),
+        limits=Limits(steps=6),
+    )
+
+
+def run(config: TrainConfig, **changes: Any) -> Loop:
+    config = dataclasses.replace(config, **changes)
+    loop = Loop(TranslationObjective(config, ALONE), config, ALONE)
+    loop.run()
+    return loop
+
+
+def encoder_of(loop: Loop) -> dict[str, np.ndarray]:
+    weights = loop.objective.weights()
+    return {name: tensor.numpy() for name, tensor in weights.items() if name.startswith("encoder.")}
+
+
+def test_a_frozen_encoder_is_the_pretrained_one(
+    config: TrainConfig, pretrained: ModelDirectory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loop = run(config)
+    theirs = pretrained.weights()
+    ours = encoder_of(loop)
+    assert "encoder.layers.0.feed_forward.inner.weight" in ours
+    for name, array in ours.items():
+        assert np.array_equal(array, theirs[name]), name
+    assert f"{len(ours)} of {len(ours)} weights of the encoder are those of" in capsys.readouterr().err
+    groups = [group for optimizer in loop.optimizers for group in optimizer.param_groups]
+    trained = {id(parameter) for group in groups for parameter in group["params"]}
+    module = loop.objective.module
+    assert trained == {id(p) for name, p in module.named_parameters() if "model.encoder." not in name}
+    module.train()
+    assert not module.get_submodule("model.encoder").training
+    assert module.get_submodule("model.decoder").training
+
+
+def test_a_trained_encoder_starts_there_and_moves(config: TrainConfig, pretrained: ModelDirectory) -> None:
+    moved = encoder_of(run(config, frozen=()))
+    name = "encoder.layers.0.feed_forward.inner.weight"
+    change = np.abs(moved[name] - pretrained.weights()[name]).max()
+    assert 1e-4 < change < 0.2
+
+
+def test_the_exported_model_has_both_vocabularies_and_the_source_convention(config: TrainConfig) -> None:
+    result = train(config)
+    assert result.folder is not None
+    made = ModelDirectory(result.folder)
+    assert made.spec.conventions == Conventions(source=("bos", "pieces", "eos"))
+    assert made.source.sentencepiece == make_vocabulary().sentencepiece
+    assert made.target is not made.source
+    assert made.spec.architecture == SHAPE.with_vocabularies(len(made.source), 60)
+    scores = score(["abc abd"], ref=["abd"], lang="en", metrics="prism-ref", model=str(made.folder))
+    assert np.isfinite(scores.item().score)
+
+
+def test_a_run_with_sampled_softmax_resumes_exactly_and_validates_in_full(
+    config: TrainConfig, tmp_path: Path
+) -> None:
+    sampled = dataclasses.replace(config, negatives=5)
+    whole = run(sampled, output=tmp_path / "whole")
+    run(sampled, limits=Limits(steps=3))
+    again = run(sampled)
+    for name, tensor in whole.objective.weights().items():
+        assert torch.equal(tensor, again.objective.weights()[name]), name
+    name = "decoder.embedding.weight"
+    full = run(config, output=tmp_path / "full").objective.weights()[name]
+    assert not torch.equal(whole.objective.weights()[name], full)
+    objective = again.objective
+    objective.module.eval()
+    with torch.no_grad():
+        value = objective.validate().value
+        assert isinstance(objective.module, TranslationLoss)
+        objective.module.negatives = 0
+        assert objective.validate().value == value
+
+
+def test_a_safetensors_file_is_an_encoder_too(config: TrainConfig, tmp_path: Path) -> None:
+    name = "encoder.layers.0.feed_forward.inner.bias"
+    weights = {name: np.full(48, 3.0, np.float32), "encoder.embedding.weight": np.ones((7, 32), np.float32)}
+    save_file(weights, tmp_path / "e.safetensors")
+    loop = run(config, initial=Initial(str(tmp_path / "e.safetensors")), source_symbols=("bos", "pieces", "eos"))
+    ours = encoder_of(loop)
+    assert (ours[name] == 3.0).all()
+    assert ours["encoder.embedding.weight"].shape == (len(make_vocabulary()), 32)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [({"decoder.x": np.zeros(2)}, "no weight of .* fits"), (None, "cannot read")],
+)
+def test_encoders_that_do_not_fit(config: TrainConfig, tmp_path: Path, content: Any, message: str) -> None:
+    path = tmp_path / "bad.safetensors"
+    if content is None:
+        path.write_bytes(b"nothing")
+    else:
+        save_file(content, path)
+    with pytest.raises(PrismError, match=message):
+        run(config, initial=Initial(str(path)))
+
+
+def test_one_embedding_for_two_vocabularies_is_refused(config: TrainConfig) -> None:
+    tied = dataclasses.replace(SHAPE, tied_embeddings=True)
+    with pytest.raises(PrismError, match="tied embeddings need one vocabulary"):
+        run(config, architecture=tied)
+
+
+def test_lengths_are_those_of_both_vocabularies(config: TrainConfig) -> None:
+    data = ShardDataset(config.data)
+    assert not np.array_equal(data.source_lengths, data.target_lengths)
+    longest = np.concatenate([data.source_lengths, data.target_lengths]).max(0)
+    limit = int(longest.max()) - 1
+    assert (data.target_lengths.max(0) <= limit).sum() > (longest <= limit).sum()
+    batches = dataclasses.replace(config.batches, max_length=limit)
+    short = TranslationObjective(dataclasses.replace(config, batches=batches), ALONE)
+    assert short.epoch == 2 * (longest <= limit).sum()
