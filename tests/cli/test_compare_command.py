@@ -207,3 +207,9 @@ def test_long_segments_can_be_cut(capsys: Any, model: str) -> None:
     assert code == 2
     assert "the model takes at most" in err
     assert run(capsys, *words, "--overlong", "truncate")[0] == 0
+
+
+def test_a_model_for_the_likelihood_of_references_only(capsys: Any, model: str) -> None:
+    words = ("--src", "src.txt", "--lang", "en", "--model", model, "--bucket", "likelihood", "--metric", "chrf")
+    found = tables(capsys, *BASE, *words)
+    assert found[-1]["caption"] == "chrf by log-probability of the reference"
