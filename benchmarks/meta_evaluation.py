@@ -1,6 +1,6 @@
 """Soft pairwise accuracy and its PERM-BOTH test beside plain implementations of the definitions, in one run.
 
-    python benchmarks/meta_evaluation.py [--reference-draws 4]
+    python benchmarks/meta_evaluation.py [--reference-draws 2]
 
 Two sizes: 557 segments × 12 systems × 4 metrics, and 51 × 13 × 3. Values are computed for all metrics; the test is
 made for every pair of metrics with 1,000 draws. The reference computes one p-value after the other, the same draws
@@ -92,7 +92,7 @@ def rows_of(size: tuple[int, int, int], reference_draws: int) -> list[tuple[str 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reference-draws", type=int, default=4, metavar="N")
+    parser.add_argument("--reference-draws", type=int, default=2, metavar="N")
     options = parser.parse_args()
     columns = (
         *(Column(title) for title in ("segments × systems × metrics", "what")),

@@ -7,6 +7,9 @@ import numpy as np
 
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.ratings import Ratings
+from prism_mt.evaluation.scoring import TextScorer
+from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores, mean_scores
 from prism_mt.stats.arrays import Matrix, Vector
 
@@ -37,3 +40,9 @@ def scored(
         segment_ids=tuple(segments),
         pair="en-de",
     )
+
+
+def opened(metric: Metric, pair: str = "xx-en") -> TextScorer:
+    """A metric ready for a language pair."""
+    source, target = pair.split("-")
+    return TextScorer(metric, metric.open(Runtime(), Languages(target, source)))

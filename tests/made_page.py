@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from prism_mt.evaluation.buckets import Buckets
-from prism_mt.evaluation.compare import Measured, Significance, compare
+from prism_mt.evaluation.compare import Significance, compare_systems
 from prism_mt.metrics.base import TokenTrace
-from prism_mt.report.page import Page, Traces
+from prism_mt.metrics.scores import Matrix, MetricScores, Traces, mean_scores
+from prism_mt.report.page import Page
 from prism_mt.text.lines import lines_of
 from prism_mt.text.parallel import ParallelText
 
@@ -30,20 +31,17 @@ def make_page(
     ]
     references = lines_of([f"reference {i} {EVIL}" for i in range(count)], "ref")
     text = ParallelText(tuple(zip(systems, lines, strict=True)), (references,), references)
-    traces: Traces = [
-        [(TokenTrace("hypothesis|reference", ("▁output", EVIL, "</s>"), (-0.25, -9.77, -0.01)),) for _ in systems]
-        for _ in range(count)
-    ]
+    trace = TokenTrace("hypothesis|reference", ("▁output", EVIL, "</s>"), (-0.25, -9.77, -0.01))
+    traces = (((trace,),) * count,) * len(systems)
     options = Significance(draws=40)
     errors = -rows
     errors[0, 1] = 2 * count  # the one output of which the metrics think differently
-    measured = [_measured("prism-ref", tuple(systems), rows), _measured(ERRORS, tuple(systems), errors)]
-    comparisons = [compare(one, options) for one in measured]
-    return Page(text, comparisons, options, 0, parts, {"prism-ref": traces}, None, command)
+    scores = [_scores("prism-ref", tuple(systems), rows, traces), _scores(ERRORS, tuple(systems), errors)]
+    comparisons = [compare_systems(one, options) for one in scores]
+    return Page(text, comparisons, options, parts=parts, command=command)
 
 
-def _measured(
-    name: str, systems: tuple[str, ...], rows: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-) -> Measured:
-    statistics = [np.stack([row, np.ones(len(row))], axis=1) for row in rows]
-    return Measured(name, f"{name}|made", systems, rows, statistics, lambda t: t[0] / t[1], name == ERRORS)
+def _scores(
+    name: str, systems: tuple[str, ...], rows: Matrix, tokens: tuple[Traces, ...] | None = None
+) -> MetricScores:
+    return MetricScores(name, systems, rows, mean_scores(rows), f"{name}|made", name == ERRORS, tokens=tokens)

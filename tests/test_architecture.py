@@ -88,7 +88,7 @@ def test_no_module_outside_metrics_compares_metric_names() -> None:
                 for value in ast.walk(one):
                     text = value.value if isinstance(value, ast.Constant) else None
                     if isinstance(text, str) and (text in names or text in ("prism", "prism-", "par", "-src")):
-                        wrong.append(f"{path.relative_to(_PACKAGE)}:{node.lineno} asks for {text!r}")
+                        wrong.append(f"{path.relative_to(_PACKAGE)}:{one.lineno} asks for {text!r}")
     assert not wrong
 
 

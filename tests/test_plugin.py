@@ -102,8 +102,9 @@ def test_rerank_chooses_the_right_way(run) -> None:  # type: ignore[no-untyped-d
         {"text": "banana tee", "score": -3},
     ]
     line = json.dumps({"source": "", "translations": candidates})
-    for metric in ("vowels", "1*ter"):
-        assert run("rerank", "--metric", metric, input=line + "\n").strip() != "banana"
+    # TER divides by the length of the reference, so that the shortest candidate has the fewest errors on average.
+    for metric, chosen in (("vowels", "banana tree"), ("1*vowels", "banana tree"), ("1*ter", "banana")):
+        assert run("rerank", "--metric", metric, input=line + "\n").strip() == chosen
 
 
 def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -113,15 +114,21 @@ def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-u
             "src": "x",
             "ref": "banana tree",
             "sys": {"A": "banana tree", "B": "banana"},
-            "human": {"A": 90, "B": 40},
+            "scores": {"A": 90, "B": 40},
         },
-        {"seg_id": 2, "src": "y", "ref": "sky", "sys": {"A": "sky", "B": "sky high"}, "human": {"A": 80, "B": 60}},
+        {
+            "seg_id": 2,
+            "src": "y",
+            "ref": "sky",
+            "sys": {"A": "sky", "B": "sky high"},
+            "scores": {"A": 80, "B": 60},
+        },
         {
             "seg_id": 3,
             "src": "z",
             "ref": "a dog",
             "sys": {"A": "a dog", "B": "dogs are ai"},
-            "human": {"A": 85, "B": 10},
+            "scores": {"A": 85, "B": 10},
         },
     ]
     (tmp_path / "judged_en-de.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

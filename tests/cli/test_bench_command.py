@@ -41,7 +41,10 @@ def test_made_up_texts(model: ModelDirectory) -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["-n", "0"], "at least 1 segment"), (["--device", "tpu"], "runs on cpu or cuda, not on tpu")],
+    [
+        (["-n", "0"], "segments must be between 1 and 10,000,000, not 0"),
+        (["--device", "tpu"], "runs on cpu or cuda, not on tpu"),
+    ],
 )
 def test_mistakes(model: ModelDirectory, words: list[str], message: str, capsys: Any, tmp_path: Path) -> None:
     assert main(["bench", "--model", str(model.folder), *words]) == 2

@@ -50,10 +50,10 @@ def test_metrics_over_vectors(capsys: Any) -> None:
     pytest.importorskip("transformers", reason="needs the extra hf")
     from tiny_bert import make_bert
 
-    make_bert(Path("bert"))
-    found = tables(capsys, *BASE, "--src", "src.txt", "--metric", "bertr", "bertr-src", "--encoder", "bert")
-    assert (found[0]["rows"][0]["system"], found[0]["rows"][0]["bertr"]) == ("C", pytest.approx(1.0))
-    assert found[1]["rows"][0]["bertr-src"] < 1.0
+    make_bert(Path("tiny"))
+    found = tables(capsys, *BASE, "--src", "src.txt", "--metric", "bertr", "bertr-src", "--encoder", "tiny")
+    assert (found[0]["rows"][0]["system"], found[0]["rows"][0]["bertr[encoder=tiny]"]) == ("C", pytest.approx(1.0))
+    assert found[1]["rows"][0]["bertr-src[encoder=tiny]"] < 1.0
 
 
 def test_surface_metrics_need_neither_model_nor_language(capsys: Any) -> None:
@@ -75,16 +75,17 @@ def test_surface_metrics_need_neither_model_nor_language(capsys: Any) -> None:
 
 def test_prism_with_parts_and_baseline(capsys: Any, model: str) -> None:
     words = ("--src", "src.txt", "--src-lang", "de", "--lang", "en", "--model", model, "--baseline", "B")
-    found = tables(capsys, *BASE, *words, "--by", "length", "likelihood", "--groups", "groups.txt")
+    found = tables(capsys, *BASE, *words, "--bucket", "length", "likelihood", "--groups", "groups.txt")
     captions = [table["caption"] for table in found]
-    assert captions[:2] == ["3 systems by prism-ref, 4 segments", "3 systems by prism-src, 4 segments"]
-    assert captions[-2:] == ["prism-ref by group", "prism-src by group"]
+    ref, src = "prism-ref", "prism-src"
+    assert captions[:2] == [f"3 systems by {ref}, 4 segments", f"3 systems by {src}, 4 segments"]
+    assert captions[-2:] == [f"{ref} by group", f"{src} by group"]
     for row in found[0]["rows"]:
-        assert row["95 % from"] <= row["prism-ref"] <= row["to"] < 0
+        assert row["95 % from"] <= row[ref] <= row["to"] < 0
         assert (row["− B"] is None) == (row["system"] == "B")
     assert [(row["group"], row["segments"]) for row in found[-1]["rows"]] == [("x", 2), ("y", 2)]
     means = [sum(row[name] for row in found[-1]["rows"]) / 2 for name in "ABC"]
-    whole = {row["system"]: row["prism-src"] for row in found[1]["rows"]}
+    whole = {row["system"]: row[src] for row in found[1]["rows"]}
     assert means == pytest.approx([whole[name] for name in "ABC"])
 
 
@@ -139,7 +140,7 @@ def test_several_references(capsys: Any) -> None:
 @pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
 def test_other_formats(capsys: Any, format: str) -> None:
     code, out, _ = run(
-        capsys, *BASE, "--metric", "chrf", "--format", format, "--test", "randomisation", "--draws", "50"
+        capsys, *BASE, "--metric", "chrf", "--format", format, "--test", "randomization", "--draws", "50"
     )
     assert code == 0
     assert "100.00" in out or "100.0\t" in out
@@ -149,14 +150,17 @@ def test_other_formats(capsys: Any, format: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--metric", "chrf", *BASE, "--seed", "-1"), "a seed is 0 or more"),
+        (("--metric", "chrf", *BASE, "--seed", "-1"), "seed must be at least 0"),
         (("--metric", "chrf", *BASE, "--draws", "1000000000000"), "at most 1,000,000 draws"),
         ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
-        ((*BASE, "--metric", "bleu", "--by", "likelihood", "--lang", "en"), "prism-src needs sources: give --src"),
+        (
+            (*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"),
+            "prism-src needs sources: give --src",
+        ),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
-        (("--cand", "A.txt", "--src", "src.txt", "--by", "length", "-s", "s.tsv"), "give --ref"),
-        ((*BASE,), "say which language the outputs are in"),
+        (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "give --ref"),
+        ((*BASE,), "prism-ref needs the language of the outputs: give --lang"),
         ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
     ],
 )
@@ -202,4 +206,10 @@ def test_long_segments_can_be_cut(capsys: Any, model: str) -> None:
     code, _, err = run(capsys, *words)
     assert code == 2
     assert "the model takes at most" in err
-    assert run(capsys, *words, "--long", "truncate")[0] == 0
+    assert run(capsys, *words, "--overlong", "truncate")[0] == 0
+
+
+def test_a_model_for_the_likelihood_of_references_only(capsys: Any, model: str) -> None:
+    words = ("--src", "src.txt", "--lang", "en", "--model", model, "--bucket", "likelihood", "--metric", "chrf")
+    found = tables(capsys, *BASE, *words)
+    assert found[-1]["caption"] == "chrf by log-probability of the reference"

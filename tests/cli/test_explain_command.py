@@ -1,4 +1,4 @@
-"""`prism explain` end to end, and its colours."""
+"""`prism explain` end to end, and its colors."""
 
 import io
 import re
@@ -8,9 +8,9 @@ import pytest
 from made import make_model
 
 from prism_mt.cli.main import main
-from prism_mt.metrics.base import SegmentScore, TokenTrace
+from prism_mt.metrics.base import TokenTrace
 from prism_mt.models.directory import write_model
-from prism_mt.report.explain import lowest, strength, write_explanation
+from prism_mt.report.explain import Explanation, lowest, strength
 
 TRACE = TokenTrace("hypothesis|reference", ("▁Jason", "▁will", "\x1b[2J", "</s>"), (-0.1, -9.77, -0.5, -0.02))
 
@@ -34,7 +34,7 @@ def test_mistakes(capsys: Any) -> None:
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     handle = io.StringIO()
-    write_explanation(SegmentScore(-2.0, (), (TRACE,)), "signature", handle, 80)
+    Explanation(-2.0, "signature", (TRACE,)).write(handle, 80)
     assert "\x1b" not in handle.getvalue()
     assert "least probable: ▁will -9.77" in handle.getvalue()
 
@@ -42,13 +42,13 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_lines_fit_the_width() -> None:
     handle = io.StringIO()
     trace = TokenTrace("hypothesis|reference", ("▁piece",) * 30, (-1.0,) * 30)
-    write_explanation(SegmentScore(-1.0, (), (trace,)), "s", handle, 40)
+    Explanation(-1.0, "s", (trace,)).write(handle, 40)
     assert max(map(len, handle.getvalue().splitlines())) <= 40
     assert len(re.findall("▁piece", handle.getvalue())) == 31
 
 
 @pytest.mark.parametrize(("score", "wanted"), [(0.0, 0.0), (-4.0, 0.5), (-8.0, 1.0), (-30.0, 1.0), (1e-9, 0.0)])
-def test_strength_of_colours(score: float, wanted: float) -> None:
+def test_strength_of_colors(score: float, wanted: float) -> None:
     assert strength(score) == wanted
 
 

@@ -87,7 +87,7 @@ def test_a_file_given_twice(judgments: Path, tmp_path: Path, capsys: pytest.Capt
     [
         (["--minimum", "50"], "no pairs are left"),
         (["--held-out", "100"], "en-de has only 60 pairs"),
-        (["--reference", "ref-B"], "no reference ref-B"),
+        (["--reference", "ref-B"], "no reference 'ref-B'; it has ref-A"),
         (["--held-out", "-1"], "must not be negative"),
     ],
 )

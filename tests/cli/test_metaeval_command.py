@@ -69,13 +69,13 @@ def test_levels_statistics_and_tests_can_be_changed(
     capsys: pytest.CaptureFixture[str], judgments: Path, noise: Path
 ) -> None:
     words = (judgments, "-m", "chrf", "-s", noise, "--format", "tsv", "--draws", 30)
-    assert "Pearson\tp\trank" in run(capsys, *words, "--preset", "wmt19-sys")
-    assert "soft-accuracy" in run(capsys, *words, "--preset", "wmt24-sys")
+    assert "Pearson\tp\trank" in run(capsys, *words, "--protocol", "wmt19-sys")
+    assert "soft-accuracy" in run(capsys, *words, "--protocol", "wmt24-sys")
     assert "Pearson in segments\tlow\thigh" in run(
-        capsys, *words, "--statistic", "pearson", "--over", "segments", "--test", "intervals"
+        capsys, *words, "--statistic", "pearson", "--average-over", "segments", "--test", "intervals"
     )
-    assert ": 4 systems" in run(capsys, *words, "--preset", "wmt19-sys", "--top", 4)
-    assert ": 6 systems" in run(capsys, *words[:3], "--humans", "--preset", "wmt19-sys")
+    assert ": 4 systems" in run(capsys, *words, "--protocol", "wmt19-sys", "--top", 4)
+    assert ": 6 systems" in run(capsys, *words[:3], "--humans", "--protocol", "wmt19-sys")
 
 
 def test_several_pairs_have_an_overview_and_pooled_accuracy(
@@ -83,7 +83,7 @@ def test_several_pairs_have_an_overview_and_pooled_accuracy(
 ) -> None:
     other = judgments.with_name("made_yy-en.jsonl")
     other.write_bytes(judgments.read_bytes())
-    text = run(capsys, judgments, other, "-m", "chrf", "bleu", "--preset", "wmt19-sys", "--format", "markdown")
+    text = run(capsys, judgments, other, "-m", "chrf", "bleu", "--protocol", "wmt19-sys", "--format", "markdown")
     assert "all language pairs" in text
     assert "all language pairs pooled" in text
 
@@ -100,7 +100,7 @@ def test_pictures_and_output_file(tmp_path: Path, judgments: Path, noise: Path) 
 
 def test_sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path, judgments: Path, noise: Path) -> None:
     words = ("sweep", judgments, "-m", "chrf", "-s", noise, "--test", judgments, "--test-scores", noise)
-    text = run(capsys, *words, "--steps", 2, "--standardise", "--format", "tsv")
+    text = run(capsys, *words, "--steps", 2, "--standardize", "--format", "tsv")
     assert text.splitlines()[1] == "noise\tchrf\tdevelopment\ttest"
     assert len(text.splitlines()) == 5
     pytest.importorskip("matplotlib")
@@ -174,10 +174,11 @@ def test_one_metric_with_several_models(
         return {row["metric"]: row[column] for row in table["rows"]}
 
     alone = {folder: judged(folder) for folder in (model, other)}
+    labels = {folder: f"prism-ref[model={folder}]" for folder in (model, other)}
     assert alone[model]["prism-ref"] != alone[other]["prism-ref"]
     assert judged(model, other) == {
-        f"prism-ref:{model}": alone[model]["prism-ref"],
-        f"prism-ref:{other}": alone[other]["prism-ref"],
+        labels[model]: alone[model]["prism-ref"],
+        labels[other]: alone[other]["prism-ref"],
         "chrf": alone[model]["chrf"],
     }
     assert judged(model, model) == alone[model]
@@ -203,8 +204,8 @@ def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, mod
     assert all(row[str(model)] < 0 for row in summary["rows"][:3])
 
 
-def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "wmt21-mqm" in run(capsys, "presets")
+def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "wmt21-mqm" in run(capsys, "protocols")
 
 
 @pytest.mark.parametrize(
@@ -213,9 +214,9 @@ def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["missing.tsv"], "cannot read missing.tsv"),
         (["{judgments}"], "there is no metric to judge"),
         (["{judgments}", "-m", "nosuch"], "no metric 'nosuch'"),
-        (["{judgments}", "-m", "chrf", "--preset", "nosuch"], "unknown preset 'nosuch'"),
+        (["{judgments}", "-m", "chrf", "--protocol", "nosuch"], "unknown protocol 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--pairs", "de-fr"], "no judgments of de-fr"),
-        (["{judgments}", "-m", "chrf", "--reference", "x"], "there is no reference 'x'"),
+        (["{judgments}", "-m", "chrf", "--reference", "x"], "has no reference 'x'; it has ref-A"),
         (["{judgments}", "-m", "chrf", "--plot", "x.doc"], "must end in"),
         (["{judgments}", "-m", "chrf", "--test", "williams"], "Williams"),
         (["disagreements", "{judgments}"], "name a metric"),
@@ -246,7 +247,7 @@ def test_metrics_over_vectors(judgments: Path, tmp_path: Path, capsys: pytest.Ca
     make_bert(tmp_path / "bert")
     words = ("--metric", "bertr", "--encoder", tmp_path / "bert", "--format", "json")
     (table,) = json.loads(run(capsys, judgments, *words))
-    assert [row["metric"] for row in table["rows"]] == ["bertr"]
+    assert [row["metric"] for row in table["rows"]] == [f"bertr[encoder={tmp_path / 'bert'}]"]
     (tmp_path / "bert" / "README.md").write_text("---\nlanguage: de\n---\n", encoding="utf-8")
     assert main(["metaeval", str(judgments), *map(str, words)]) == 2
     assert "does not know en; it knows de" in capsys.readouterr().err
@@ -286,9 +287,10 @@ def test_the_reference_is_not_judged_against_itself(
     ("words", "message"),
     [
         (["--draws", "0"], "draws must be at least 1"),
-        (["--seed", "-1"], "the seed at least 0"),
-        (["--alpha", "nan"], "alpha between 0 and 1"),
-        (["--top", "0"], "at least 2 systems"),
+        (["--seed", "-1"], "seed must be at least 0"),
+        (["--alpha", "nan"], "alpha must be a finite number"),
+        (["--alpha", "2"], "alpha must be between 1e-09 and 0.5"),
+        (["--top", "0"], "top must be at least 2"),
         (["--lower-is-better", "nois"], "no metric nois"),
     ],
 )

@@ -10,9 +10,10 @@ from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import EngineName
 from prism_mt.engines.factory import EngineConfig, open_engine
 from prism_mt.engines.scheduler import score_pairs
-from prism_mt.metrics.base import Segment
+from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.forced_decoding import PairEncoder, Text
-from prism_mt.metrics.prism import PrismMetric, PrismOptions
+from prism_mt.metrics.prism import PrismRef, PrismSrc
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.resolve import open_model
 
 TEXTS = [
@@ -75,10 +76,10 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
     folder, reference, tokenizer = cached(family)
     model = open_model(str(folder))
     source_language, target_language = LANGUAGES[family]
-    engine = open_engine(model, EngineConfig(device="cpu"))
     source, target = TEXTS[0]
-    metric = PrismMetric("src", model, engine, target_language, source_language, PrismOptions(tokens=True))
-    [result] = metric.score([Segment(target, source=source)])
+    metric = PrismSrc(model=str(folder))
+    scorer = metric.open(Runtime(EngineConfig(device="cpu")), Languages(target_language, source_language))
+    [result] = scorer.score([Segment(target, source=source)], tokens=True)
     wanted = ids(family, reference, tokenizer, source, target, source_language, target_language)
     scores = transformers_scores(reference, wanted.source, wanted.decoder_input, wanted.labels)
     tags = [index for index in model.spec.languages.values() if index is not None]
@@ -90,17 +91,15 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
 
 def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
     folder, _, _ = cached("marian")
-    model = open_model(str(folder))
-    engine = open_engine(model, EngineConfig(device="cpu"))
+    runtime = Runtime(EngineConfig(device="cpu"))
     with pytest.raises(PrismError, match="from en to en, but it translates from de into en only"):
-        PrismMetric("ref", model, engine, "en")
+        PrismRef(model=str(folder)).open(runtime, Languages("en"))
     with pytest.raises(PrismError, match="from en to de"):
-        PrismMetric("src", model, engine, "de", "en")
+        PrismSrc(model=str(folder)).open(runtime, Languages("de", "en"))
 
 
 def test_a_model_that_tags_the_source_needs_its_language() -> None:
     folder, _, _ = cached("m2m100")
-    model = open_model(str(folder))
-    engine = open_engine(model, EngineConfig(device="cpu"))
-    with pytest.raises(PrismError, match="needs the language of the source: give --src-lang"):
-        PrismMetric("src", model, engine, "fr")
+    runtime = Runtime(EngineConfig(device="cpu"))
+    with pytest.raises(PrismError, match="needs the language of the source: give src_lang"):
+        PrismSrc(model=str(folder)).open(runtime, Languages("fr"))

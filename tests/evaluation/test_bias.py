@@ -1,19 +1,23 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+from judging import judged, opened
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.bias import (
     Paraphrase,
+    outputs_as_paraphrases,
     read_paraphrases,
     score_by_bleu,
     score_paraphrases,
-    summarise,
+    summarize,
     with_beams,
     with_copies,
 )
-from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.evaluation.judgments import Texts
+from prism_mt.metrics.sacrebleu import Chrf
 
 REFERENCE = "the quick brown fox jumps over the dog"
 ITEMS = [
@@ -25,7 +29,7 @@ ITEMS = [
 
 
 def test_summaries_per_kind() -> None:
-    summaries = {summary.kind: summary for summary in summarise(ITEMS)}
+    summaries = {summary.kind: summary for summary in summarize(ITEMS)}
     assert summaries["copy"].bleu == pytest.approx(100)
     assert summaries["beam"].score == pytest.approx(-0.3)
     assert (summaries["beam"].count, summaries["human"].score) == (2, -2.0)
@@ -67,7 +71,16 @@ def test_copies_are_added_once() -> None:
 
 
 def test_scoring_with_a_metric_and_without_scores() -> None:
-    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], make_metric("chrf", Setting("en")))
+    scored = score_paraphrases([Paraphrase(REFERENCE, REFERENCE, "copy")], opened(Chrf()).scorer)
     assert scored[0].score == 100.0
     with pytest.raises(PrismError, match="'copy' has no score"):
-        summarise([Paraphrase("a", "a", "copy")])
+        summarize([Paraphrase("a", "a", "copy")])
+
+
+def test_outputs_of_judged_systems_are_paraphrases() -> None:
+    texts = Texts(("s", "t"), {"refA": ("one", None)}, {"A": ("a", "b"), "B": (None, "c"), "C": ("d", "e")})
+    judgments = judged("t", "en-de", "ABC", "12", np.zeros((3, 2)), texts=texts)
+    assert outputs_as_paraphrases(judgments, "refA") == [
+        Paraphrase("one", "a", "system"),
+        Paraphrase("one", "d", "system"),
+    ]

@@ -1,11 +1,12 @@
 """WMT17 segment level to English, Pearson, computed from the texts (Mathur et al. 2019, table 2)."""
 
 import pytest
+from judging import opened
 from metaeval_data import Read
 
 from prism_mt.evaluation.judge import judge
-from prism_mt.evaluation.scoring import TextScorer, score_texts
-from prism_mt.metrics.registry import Setting, make_metric
+from prism_mt.evaluation.scoring import score_texts
+from prism_mt.metrics.sacrebleu import Bleu, Chrf
 
 PUBLISHED_CHRF = {
     "cs-en": 0.514,
@@ -32,9 +33,7 @@ BLEU = {
 def test_chrf_and_sentence_bleu(read: Read, pair: str) -> None:
     judgments = read("wmt17_da_seg.tsv.xz")[pair]
     assert judgments.judged().sum() == 560
-    setting = Setting("en", pair[:2])
-    scorers = [TextScorer.of(make_metric(name, setting)) for name in ("chrf", "bleu")]
-    metrics = [score_texts(scorer, judgments, only_judged=True) for scorer in scorers]
+    metrics = [score_texts(opened(one, pair), judgments, only_judged=True) for one in (Chrf(), Bleu())]
     evaluation = judge(judgments, metrics, protocol="wmt17-seg")
     values = {result.metric: result.value for result in evaluation.results}
     assert values["chrf"] == pytest.approx(PUBLISHED_CHRF[pair], abs=0.004)

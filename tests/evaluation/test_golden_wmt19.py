@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import opened
 from metaeval_data import Read
 
 from prism_mt.evaluation.judgments import Judgments, add_texts
-from prism_mt.evaluation.scoring import TextScorer, score_texts
-from prism_mt.metrics.registry import Setting, make_metric
-from prism_mt.metrics.sacrebleu import SurfaceMetric
+from prism_mt.evaluation.scoring import score_texts
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.sacrebleu import Bleu, Chrf
 from prism_mt.metrics.scores import MetricScores
 from prism_mt.stats.correlation import pearson
 from prism_mt.stats.darr import agreement, darr_tau
@@ -54,8 +55,7 @@ def bleu(read: Read):  # type: ignore[no-untyped-def]
     @cache
     def compute(pair: str) -> tuple[Judgments, MetricScores]:
         judgments = add_texts(read("wmt19_da_sys.tsv.xz")[pair], read("wmt19_metrics_task.jsonl.xz")[pair])
-        source, target = pair.split("-")
-        return judgments, score_texts(TextScorer.of(make_metric("bleu", Setting(target, source))), judgments)
+        return judgments, score_texts(opened(Bleu(), pair), judgments)
 
     return compute
 
@@ -145,24 +145,16 @@ def published(data: Path) -> dict[str, dict[tuple[str, str], float]]:
     return found
 
 
-def bawden(name: str) -> SurfaceMetric:
-    """BLEU of sentences with exponential smoothing only; chrF++ with single words and beta 3 (Bawden et al. 2020)."""
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
-    if name == "sentbleu":
-        return SurfaceMetric(name, BLEU(trg_lang="en"), BLEU(trg_lang="en"))
-    return SurfaceMetric(name, CHRF(word_order=1, beta=3), CHRF(word_order=1, beta=3))
-
-
-@pytest.mark.parametrize(("name", "expected"), [("sentbleu", 0.248), ("chrf++-w1-b3", 0.303)])
-def test_darr_from_the_texts(read: Read, name: str, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("metric", "expected"), [(Bleu(effective_order=False), 0.248), (Chrf(word_order=1, beta=3), 0.303)]
+)
+def test_darr_from_the_texts(read: Read, metric: Metric, expected: float) -> None:
     judgments = add_texts(
         read("wmt19_darr_gu-kk-lt.tsv.xz")["lt-en"], read("wmt19_metrics_task.jsonl.xz")["lt-en"]
     )
     assert judgments.preferences is not None
     assert len(judgments.preferences) == 21862
-    scores = score_texts(TextScorer.of(bawden(name)), judgments, only_judged=True)
+    scores = score_texts(opened(metric, "lt-en"), judgments, only_judged=True)
     aligned = scores.align(judgments.systems, judgments.segments)
     pairs = judgments.preferences
     tau = darr_tau(agreement(aligned, pairs.segment, pairs.better, pairs.worse))

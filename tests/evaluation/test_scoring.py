@@ -4,17 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from judging import judged
+from judging import judged, opened
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Texts
-from prism_mt.evaluation.scoring import TextScorer, score_texts
-from prism_mt.metrics.registry import Setting, make_metric
-
-
-def scorer(name: str) -> TextScorer:
-    return TextScorer.of(make_metric(name, Setting("en", "xx")))
-
+from prism_mt.evaluation.scoring import score_texts
+from prism_mt.metrics.sacrebleu import Bleu, Chrf, Ter
 
 TEXTS = Texts(
     ("one", "two"),
@@ -25,26 +20,26 @@ WITH_TEXTS = judged("set", "xx-en", ("A", "B"), ("1", "2"), np.array([[1.0, math
 
 
 def test_texts_are_scored_where_there_is_everything() -> None:
-    scores = score_texts(scorer("chrf"), WITH_TEXTS)
+    scores = score_texts(opened(Chrf()), WITH_TEXTS)
     assert scores.segments[0].tolist() == [100.0, 100.0]
     assert 0 < scores.segments[1, 0] < 100
     assert math.isnan(scores.segments[1, 1])
-    found = score_texts(scorer("chrf"), WITH_TEXTS, only_judged=True)
+    found = score_texts(opened(Chrf()), WITH_TEXTS, only_judged=True)
     np.testing.assert_array_equal(np.isnan(found.segments), [[False, True], [False, True]])
 
 
 def test_error_rates_say_so_and_bleu_of_systems_is_not_a_mean() -> None:
-    ter = score_texts(scorer("ter"), WITH_TEXTS)
+    ter = score_texts(opened(Ter()), WITH_TEXTS)
     assert ter.segments[:, 0].tolist() == [0.0, 50.0]
     assert ter.higher.segments[1, 0] == -50.0
-    bleu = score_texts(scorer("bleu"), WITH_TEXTS)
+    bleu = score_texts(opened(Bleu()), WITH_TEXTS)
     assert bleu.system_scores[0] == pytest.approx(100.0)
 
 
 def test_references_must_be_clear() -> None:
     two = Texts(TEXTS.sources, {"refA": TEXTS.references["ref"], "refB": ("x", "y")}, TEXTS.outputs)
     judgments = judged("set", "xx-en", ("A",), ("1", "2"), np.ones((1, 2)), texts=two)
-    chrf = scorer("chrf")
+    chrf = opened(Chrf())
     with pytest.raises(PrismError, match=r"several references \(refA, refB\).*reference= \(--reference\)"):
         score_texts(chrf, judgments)
     with pytest.raises(PrismError, match="no reference 'refC'; it has refA, refB"):

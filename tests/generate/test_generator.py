@@ -70,11 +70,11 @@ def test_a_long_text_is_named(model: ModelDirectory) -> None:
     [
         ({"n": 6, "beam": 5}, "a beam of 5 cannot give 6 hypotheses"),
         ({"method": "diverse", "beam": 10, "groups": 4}, "4 groups do not divide a beam of 10"),
-        ({"n": 0}, "n must be between 1 and 100000, not 0"),
+        ({"n": 0}, "n must be between 1 and 100,000, not 0"),
         ({"beam": 0}, "beam must be between 1 and"),
         ({"method": "sample", "temperature": 0.0}, "temperature must be between 0.001 and 1000, not 0"),
         ({"method": "sample", "top_p": 1.5}, "top_p must be between 1e-09 and 1, not 1.5"),
-        ({"method": "diverse", "strength": -1.0}, "strength must be between 0 and 1000, not -1"),
+        ({"method": "diverse", "strength": -1.0}, "strength must be between 0 and 1,000, not -1"),
         ({"max_length": 1}, "max_length must be between 3"),
         ({"length_penalty": 1000.0}, "length_penalty must be between -10 and 10, not 1000"),
         ({"length_penalty": float("nan")}, "length_penalty must be a finite number"),

@@ -7,7 +7,7 @@ import pytest
 from prism_mt.encoders.base import PieceVectors
 from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
 from prism_mt.metrics.base import Segment
-from prism_mt.metrics.bertscore import MatchMetric, match
+from prism_mt.metrics.bertscore import Bertr, BertrSource, BertScore, BertScorePrecision, MatchScorer, match
 
 A, B, C = [1.0, 0.0], [0.0, 2.0], [0.6, 0.8]
 
@@ -42,14 +42,13 @@ class Letters:
         return [np.stack([np.ones_like(vectors), vectors]) for vectors in top]
 
 
-def test_several_references_and_the_system_score() -> None:
+def test_several_references() -> None:
     segments = [Segment("ac", ("abc", "b")), Segment("a", ("a", "c"))]
-    mean = MatchMetric("bertr", Letters(), "recall")
+    mean = MatchScorer(Bertr(), Letters())
     scores = list(mean.score(segments))
     assert [one.score for one in scores] == pytest.approx([(2.8 / 3 + 0.8) / 2, (1 + 0.6) / 2], abs=1e-6)
-    totals = np.sum([one.statistics for one in scores], axis=0)
-    assert mean.aggregate(totals.tolist()) == pytest.approx((scores[0].score + scores[1].score) / 2)
-    best = MatchMetric("bertr", Letters(), "recall", "max")
+    assert not any(one.statistics for one in scores)  # a system score is the mean
+    best = MatchScorer(Bertr(references="max"), Letters())
     assert [one.score for one in best.score(segments)] == pytest.approx([2.8 / 3, 1.0], abs=1e-6)
     assert best.signature().startswith("bertr|value:recall|encoder:letters@000000000000|layer:all|idf:no|refs:max")
 
@@ -65,11 +64,11 @@ class Capitals(Letters):
 
 
 def test_sources_have_an_encoder_of_their_own() -> None:
-    metric = MatchMetric("bertr-src", Letters(), "recall", of_sources=Capitals())
-    assert metric.needs == {"src"}
-    (found,) = metric.score([Segment("ac", ("b",), "ABC")])
+    assert BertrSource.needs == {"src"}
+    scorer = MatchScorer(BertrSource(), Letters(), of_sources=Capitals())
+    (found,) = scorer.score([Segment("ac", ("b",), "ABC")])
     assert found.score == pytest.approx((1 + 0.8 + 1) / 3)
-    assert "refs:" not in metric.signature()
+    assert "refs:" not in scorer.signature()
 
 
 def test_agrees_with_bert_score_on_minilm() -> None:
@@ -98,6 +97,6 @@ def test_agrees_with_bert_score_on_minilm() -> None:
     references, hypotheses = embed([pair[1] for pair in pairs]), embed([pair[0] for pair in pairs])
     expected = peer.greedy_cos_idf(*references, *hypotheses)
     encoder = open_piece_encoder(folder, "en", lambda: pytest.fail("no model is wanted"))
-    for place, value in enumerate(("precision", "recall", "f1")):
-        found = MatchMetric("m", encoder, value).compare(pairs)  # type: ignore[arg-type]
+    for place, metric in enumerate((BertScorePrecision(), Bertr(), BertScore())):
+        found = MatchScorer(metric, encoder).compare(pairs)
         assert found == pytest.approx(expected[place].tolist(), abs=1e-5)

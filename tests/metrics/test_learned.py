@@ -1,5 +1,6 @@
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 
 from prism_mt.metrics.base import Side  # noqa: E402
-from prism_mt.metrics.learned import MetricSpec, RegressionMetric  # noqa: E402
+from prism_mt.metrics.learned import Learned, LearnedScorer, MetricSpec, write_metric  # noqa: E402
 from prism_mt.metrics.learned_network import (  # noqa: E402
     KINDS,
     BiLSTM,
@@ -178,10 +179,11 @@ class MadeEncoder:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("side", ["ref", "src"])
 def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
-    kind: Kind, side: Side, monkeypatch: pytest.MonkeyPatch
+    kind: Kind, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, encoder = make_network(kind), MadeEncoder()
-    spec = MetricSpec(kind, "made", encoder.digest, "en", 3, 5, 4, pieces=5)
+    spec = MetricSpec(kind, "made", encoder.digest, "en", 3, 5, 4, pieces=5, side=side)
+    write_metric(tmp_path / "metric", spec, network)
     pairs = [(str(one), str(other)) for one in range(11) for other in range(20)] * 2
     wanted = [score(network, encoder.encode([one]), encoder.encode([other]), 5).item() for one, other in pairs]
     read: list[int] = []
@@ -192,6 +194,8 @@ def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
         return original(text, mask)
 
     monkeypatch.setattr(network, "read", counted)
-    metric = RegressionMetric(spec, network, encoder, of_sources=MadeEncoder() if side == "src" else None)
-    np.testing.assert_allclose(metric.compare(pairs), wanted, atol=1e-5)
+    metric = Learned(folder=tmp_path / "metric")
+    assert metric.needs == {side}
+    scorer = LearnedScorer(metric, network, encoder, of_sources=MadeEncoder() if side == "src" else None)
+    np.testing.assert_allclose(scorer.compare(pairs), wanted, atol=1e-5)
     assert sum(read) == (11 + 20 if side == "src" else 20)

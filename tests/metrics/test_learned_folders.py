@@ -40,7 +40,7 @@ def write(folder: Path, spec: MetricSpec) -> Path:
     return folder
 
 
-def opened(folder: Path, encoder: str | None = None) -> object:
+def opened(folder: Path, encoder: str = "") -> object:
     return Learned(folder=folder, encoder=encoder).open(Runtime(), Languages("en"))
 
 
@@ -55,7 +55,7 @@ def test_the_hub_is_asked_only_for_an_encoder_that_the_user_named(
 
     monkeypatch.setattr(hub, "snapshot_download", snapshot)
     folder = write(tmp_path / "metric", replace(spec, encoder="hf:org/bert"))
-    for named in (None, "hf:org/other"):
+    for named in ("", "hf:org/other"):
         with pytest.raises(
             PrismError, match="needs the encoder hf:org/bert, which is not on this machine: to fetch"
         ):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.api import load_model, score
+from prism_mt import load_model, score
 from prism_mt.models.resolve import EMBEDDED, embedded
 
 TRIPLES = [
@@ -20,8 +20,9 @@ def test_copy_above_paraphrase_above_wrong_translation(language: str, model: str
     references, paraphrases, wrong = zip(*(triple[1:] for triple in TRIPLES if triple[0] == language), strict=True)
     assert len(references) == 10
     systems = {"copy": references, "paraphrase": paraphrases, "wrong": wrong}
-    found = score(systems, references, lang=language, model=model)
-    copy, near, far = (found[name].segments for name in systems)
+    found = score(systems, ref=references, lang=language, model=model)
+    [own] = found.values()
+    copy, near, far = own.segments
     assert (copy > near).all()
     assert (near > far).all()
 

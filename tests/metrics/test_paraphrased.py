@@ -12,9 +12,11 @@ from sacrebleu.metrics.chrf import CHRF
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.generator import Generator
-from prism_mt.metrics.base import Segment
-from prism_mt.metrics.paraphrased import ParaphraseOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
+from prism_mt.metrics.base import Languages, Segment
+from prism_mt.metrics.paraphrased import ParBleu, ParChrf
+from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.score import score
 from prism_mt.models.directory import write_model
 
 HYPOTHESES = ["The cat sat on the mat.", "He went home by bus, she said."]
@@ -46,13 +48,14 @@ def segments() -> list[Segment]:
     ]
 
 
-def system_score(name: str, options: ParaphraseOptions) -> float:
-    metric = make_metric(name, Setting("en", paraphrases=options))
-    totals = [sum(column) for column in zip(*(r.statistics for r in metric.score(segments())), strict=True)]
+def system_score(name: str, **options: Any) -> float:
+    metric = make_metric(name, options)
+    scorer = metric.open(Runtime(), Languages("en"))
+    totals = [sum(column) for column in zip(*(r.statistics for r in scorer.score(segments())), strict=True)]
     return metric.aggregate(totals)
 
 
-PEERS: dict[str, Any] = {"parbleu": BLEU(), "parchrf++": CHRF(char_order=6, word_order=1, beta=3)}
+PEERS: dict[str, Any] = {"parbleu": BLEU(), "parchrf++": CHRF(word_order=1, beta=3, eps_smoothing=True)}
 
 
 @pytest.mark.parametrize("name", PEERS)
@@ -63,15 +66,13 @@ def test_equal_to_sacrebleu_with_more_references(name: str, count: int | None, r
     wanted = PEERS[name].corpus_score(
         HYPOTHESES, original + [[row[i] for row in PARAPHRASES] for i in range(number)]
     )
-    assert system_score(name, ParaphraseOptions(count, replace, file)) == pytest.approx(wanted.score)
+    found = system_score(name, paraphrases=count, replace_reference=replace, paraphrase_file=file)
+    assert found == pytest.approx(wanted.score)
 
 
 def test_signature(file: Path) -> None:
-    metric = make_metric("parchrf++", Setting("en", paraphrases=ParaphraseOptions(2, False, file)))
-    list(metric.score(segments()))
-    assert metric.signature().startswith(
-        "parchrf++|par:2-added|by:par.jsonl|nrefs:3|case:mixed|eff:yes|nc:6|nw:1|"
-    )
+    scorer = ParChrf(paraphrases=2, paraphrase_file=file).open(Runtime(), Languages("en"))
+    assert scorer.signature().startswith("parchrf++|par:2-added|by:par.jsonl|nrefs:3|case:mixed|eff:no|nc:6|nw:1|")
 
 
 @pytest.mark.parametrize(
@@ -93,15 +94,16 @@ def test_a_file_that_does_not_fit(
 ) -> None:
     path = write(tmp_path / "par.jsonl", sources, paraphrases)
     with pytest.raises(PrismError, match=message):
-        system_score("parbleu", ParaphraseOptions(count, False, path))
+        system_score("parbleu", paraphrases=count, paraphrase_file=path)
 
 
 @pytest.mark.parametrize(
-    ("count", "replace", "message"), [(-1, False, "cannot be below 0"), (0, True, "leaves no reference")]
+    ("count", "replace", "message"),
+    [(-1, False, "paraphrases must be at least 0"), (0, True, "leaves no reference")],
 )
 def test_bad_options(count: int, replace: bool, message: str) -> None:
     with pytest.raises(PrismError, match=message):
-        ParaphraseOptions(count, replace)
+        ParBleu(paraphrases=count, replace_reference=replace)
 
 
 def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,18 +117,18 @@ def test_paraphrases_by_the_model_are_made_once(tmp_path: Path, monkeypatch: pyt
         return search(self, texts, *rest)
 
     monkeypatch.setattr(Generator, "search", watched)
-    model = ModelInUse(str(folder), EngineConfig(device="cpu", threads=1))
+    runtime = Runtime(EngineConfig(device="cpu", threads=1))
     texts = [Segment("a b", ("Hello world",), None, 1), Segment("c", ("Hello world",), None, 1)]
     totals = {}
     for count in (1, 3, 30):
-        metric = make_metric("parchrf++", Setting("en", model=model, paraphrases=ParaphraseOptions(count)))
-        totals[count] = [result.statistics for result in metric.score(texts)]
-        assert f"|par:{count}-added|by:made@" in metric.signature()
-        assert "-diverse-b30-g10-s1-lp1|" in metric.signature()
-        assert f"nrefs:{count + 1}|" in metric.signature()
+        scorer = ParChrf(model=str(folder), paraphrases=count).open(runtime, Languages("en"))
+        totals[count] = [result.statistics for result in scorer.score(texts)]
+        assert f"|par:{count}-added|by:made@" in scorer.signature()
+        assert "-diverse-b30-g10-s1-lp1|" in scorer.signature()
+        assert f"nrefs:{count + 1}|" in scorer.signature()
     assert len(asked) == 1  # one reference, searched once for all systems and counts
-    with pytest.raises(PrismError, match="paraphrases need the language of the references"):
-        make_metric("parbleu", Setting("", model=model))
+    with pytest.raises(PrismError, match="needs the language of the outputs"):
+        score(["a"], ref=["b"], metrics=ParBleu(model=str(folder)))
 
 
 def test_cut_paraphrases_are_told_once_for_a_whole_run(
@@ -134,10 +136,9 @@ def test_cut_paraphrases_are_told_once_for_a_whole_run(
 ) -> None:
     monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("prism_mt.metrics.paraphrased._CHUNK", 1)
-    model = ModelInUse(str(write_model(make_model(max_positions=32), tmp_path / "made").folder))
-    setting = Setting("en", model=model, paraphrases=ParaphraseOptions(1))
+    folder = write_model(make_model(max_positions=32), tmp_path / "made").folder
     texts = [Segment("a", (reference,), None, number) for number, reference in enumerate(("Hello", "world"), 1)]
-    list(make_metric("parbleu", setting).score(texts))
+    list(ParBleu(model=str(folder), paraphrases=1).open(Runtime(), Languages("en")).score(texts))
     # A model that has learnt nothing never ends a sentence.
     [told] = [record.getMessage() for record in caplog.records if "cut off" in record.getMessage()]
     assert told.startswith("60 hypotheses were cut off")

@@ -1,7 +1,6 @@
 """Prism's arithmetic by hand, on an engine whose token scores are known."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from made import make_model
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Pair, Pending
-from prism_mt.metrics.base import Segment
-from prism_mt.metrics.dual import DualMetric
-from prism_mt.metrics.prism import PrismMetric, PrismOptions
+from prism_mt.metrics.base import Languages, Segment, SegmentScore
+from prism_mt.metrics.prism import PrismDual, PrismMetric, PrismRef, PrismScorer, PrismSrc
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import ModelDirectory, write_model
 
 
@@ -50,12 +49,37 @@ def pieces(model: ModelDirectory, text: str) -> int:
 HYP, REF, REF2 = "Hello world", "Hello", "This is a test"
 
 
+class PositionsRuntime(Runtime):
+    """A runtime whose only engine is the made one."""
+
+    def __init__(self, made: Positions | None = None) -> None:
+        super().__init__()
+        self._made = made or Positions()
+
+    def engine(self, model: str, temperature: float = 1.0) -> Positions:
+        return self._made
+
+
+def opened(
+    model: ModelDirectory,
+    kind: type[PrismMetric] = PrismRef,
+    source: str = "",
+    made: Positions | None = None,
+    **options: Any,
+) -> PrismScorer:
+    return kind(model=str(model.folder), **options).open(PositionsRuntime(made), Languages("en", source))
+
+
 def one(
-    model: ModelDirectory, segment: Segment, side: Any = "ref", source: str | None = None, **options: Any
-) -> Any:
-    metric = PrismMetric(side, model, Positions(), "en", source, PrismOptions(**options))
-    [result] = metric.score([segment])
-    assert metric.aggregate(result.statistics) == result.score
+    model: ModelDirectory,
+    segment: Segment,
+    kind: type[PrismMetric] = PrismRef,
+    source: str = "",
+    tokens: bool = False,
+    **options: Any,
+) -> SegmentScore:
+    [result] = opened(model, kind, source, **options).score([segment], tokens)
+    assert not result.statistics  # a system score is the mean
     return result
 
 
@@ -81,11 +105,11 @@ def test_several_references(model: ModelDirectory) -> None:
 def test_prism_src_is_one_direction(model: ModelDirectory) -> None:
     h, s = pieces(model, HYP), pieces(model, "Hallo")
     segment = Segment(HYP, source="Hallo")
-    assert one(model, segment, "src").score == pytest.approx(mean_score(s, h))
+    assert one(model, segment, PrismSrc).score == pytest.approx(mean_score(s, h))
     both = (mean_score(s, h) + mean_score(h, s)) / 2
-    assert one(model, segment, "src", source="de", direction="both").score == pytest.approx(both)
-    with pytest.raises(PrismError, match="needs the language of the source: give --src-lang"):
-        one(model, segment, "src", direction="both")
+    assert one(model, segment, PrismSrc, source="de", direction="both").score == pytest.approx(both)
+    with pytest.raises(PrismError, match="needs the language of the source: give src_lang"):
+        one(model, segment, PrismSrc, direction="both")
 
 
 def test_empty_texts_are_scored_on_the_end_of_sentence(model: ModelDirectory) -> None:
@@ -113,8 +137,7 @@ def test_the_target_tag_is_that_of_the_scored_text(model: ModelDirectory) -> Non
             seen.extend(batch)
             return super().submit(batch)
 
-    metric = PrismMetric("src", model, Spy(), "en", "de", PrismOptions(direction="both"))
-    list(metric.score([Segment(HYP, source="Hallo")]))
+    list(opened(model, PrismSrc, "de", Spy(), direction="both").score([Segment(HYP, source="Hallo")]))
     tags = {model.source.decode(pair.target[2:-1]): pair.target[1] for pair in seen}
     assert tags == {HYP: model.spec.languages["en"], "Hallo": model.spec.languages["de"]}
 
@@ -127,19 +150,18 @@ def test_long_segments(model: ModelDirectory, caplog: pytest.LogCaptureFixture) 
     segment = Segment(LONG, (REF,), number=7)
     with pytest.raises(PrismError, match=r"hypothesis, line 7 has \d+ pieces, and the model takes at most 22"):
         one(model, segment)
-    cut = one(model, segment, long="truncate")
-    assert "1 over-long texts were truncated" in caplog.text
+    cut = one(model, segment, overlong="truncate")
+    assert "1 overlong texts were truncated" in caplog.text
     r = pieces(model, REF)
     assert cut.score == pytest.approx((mean_score(r, limit - 1) + mean_score(limit, r)) / 2)
-    windowed = one(model, segment, long="window", direction="forward", tokens=True)
+    windowed = one(model, segment, overlong="window", direction="forward", tokens=True)
     assert "scored in windows" in caplog.text
     text = "".join(windowed.tokens[0].pieces).replace("▁", " ").strip()
     assert text == LONG + "</s>"
 
 
 def test_signature_names_what_changes_a_score(model: ModelDirectory) -> None:
-    metric = PrismMetric("ref", model, Positions(), "en", None, PrismOptions(reduction="sum", references="max"))
-    signature = metric.signature()
+    signature = opened(model, reduction="sum", references="max").signature()
     assert f"model:made@{model.digest[:12]}" in signature
     for part in ("lang:en", "dir:both-0.5", "seg:sum", "refs:max", "log:e", "temp:1", "engine:positions-float32"):
         assert part in signature.split("|")
@@ -147,21 +169,23 @@ def test_signature_names_what_changes_a_score(model: ModelDirectory) -> None:
 
 def test_bad_weight() -> None:
     with pytest.raises(PrismError, match="between 0 and 1"):
-        PrismOptions(forward_weight=1.5)
+        PrismRef(forward_weight=1.5)
 
 
-def test_nothing_in_nothing_out(model: ModelDirectory, tmp_path: Path) -> None:
-    assert list(PrismMetric("ref", model, Positions(), "en").score([])) == []
+def test_nothing_in_nothing_out(model: ModelDirectory) -> None:
+    assert list(opened(model).score([])) == []
 
 
 def test_disagreement_of_the_directions_costs(model: ModelDirectory) -> None:
-    metric = DualMetric("src", model, Positions(), "en", "de", PrismOptions(reduction="sum"))
+    scorer = opened(model, PrismDual, "de")
     source, target = "Das ist gut", "Hello"
     x, y = pieces(model, source), pieces(model, target)
     given_source, given_target = -mean_score(x, y), -mean_score(y, x)
     assert given_source != given_target
-    [result] = metric.score([Segment(target, source=source)])
+    [result] = scorer.score([Segment(target, source=source)])
     wanted = abs(given_source - given_target) + (given_source + given_target) / 2
     assert result.score == pytest.approx(-wanted)
-    assert metric.signature().startswith("prism-dual|model:made@")
-    assert "|lang:en|srclang:de|dir:both-0.5|" in metric.signature()
+    assert scorer.signature().startswith("prism-dual|model:made@")
+    assert "|lang:en|srclang:de|dir:both-0.5|" in scorer.signature()
+    with pytest.raises(PrismError, match="takes both directions alike, and means"):
+        PrismDual(reduction="sum")

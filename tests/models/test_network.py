@@ -135,7 +135,8 @@ def test_padding_changes_nothing(name: str) -> None:
         alone = model(torch.tensor([[4, 5, 2]]), torch.tensor([[2, 8]]))
         source = torch.tensor([[4, 5, 2, 1, 1], [6, 7, 8, 9, 2]])
         together = model(source, torch.tensor([[2, 8, 1], [2, 4, 5]]), source == 1)
-    torch.testing.assert_close(together[:1, :2], alone, rtol=1e-5, atol=1e-6)
+    # Sums of another shape are rounded differently in float32.
+    torch.testing.assert_close(together[:1, :2], alone, rtol=1e-5, atol=3e-6)
 
 
 def test_later_tokens_are_not_seen() -> None:

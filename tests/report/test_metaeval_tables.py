@@ -11,7 +11,7 @@ from prism_mt.evaluation.bias import Bin, Summary
 from prism_mt.evaluation.disagreements import Disagreement, Disagreements
 from prism_mt.evaluation.judge import Evaluation, MetricResult
 from prism_mt.evaluation.levels import Resampling
-from prism_mt.evaluation.protocols import preset
+from prism_mt.evaluation.protocols import get_protocol
 from prism_mt.evaluation.sweep import Sweep, SweepPoint
 from prism_mt.report.metaeval import (
     bias_table,
@@ -36,7 +36,7 @@ NAN = math.nan
 
 
 def evaluation(pair: str, *results: MetricResult) -> Evaluation:
-    return Evaluation(f"set {pair}", pair, "3 systems", preset("wmt21-mqm"), Resampling(), results)
+    return Evaluation(f"set {pair}", pair, "3 systems", get_protocol("wmt21-mqm"), Resampling(), results)
 
 
 BEST = MetricResult("m_1", 0.3, Interval(0.2, 0.35), NAN, 1, {"tau-b in segments": 0.1, "empty": NAN})

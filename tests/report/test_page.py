@@ -18,7 +18,7 @@ from prism_mt.evaluation.buckets import by_name
 from prism_mt.metrics.base import TokenTrace
 from prism_mt.report import svg
 from prism_mt.report.flags import EMPTY, FOREIGN, REPEATED, flag
-from prism_mt.report.page import Traces, render_page
+from prism_mt.report.page import render_page
 from prism_mt.text.lines import lines_of
 from prism_mt.text.parallel import ParallelText
 
@@ -88,6 +88,13 @@ def test_scores_intervals_and_command_are_in_the_page() -> None:
     assert "Do the metrics agree?" in html
 
 
+def test_a_page_without_references_and_source() -> None:
+    page = make_page()
+    data = data_of(render_page(replace(page, text=ParallelText(page.text.systems))))
+    assert (data["source"], data["references"]) == (None, [])
+    assert data["outputs"][0][0].startswith("output 0")
+
+
 def test_ten_thousand_segments_of_five_systems_would_stay_below_30_mb() -> None:
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghijklmnopqrst", k=chance.randint(2, 9))) for _ in range(8000)]
@@ -98,20 +105,24 @@ def test_ten_thousand_segments_of_five_systems_would_stay_below_30_mb() -> None:
         pieces = [word[:4] for word in text.split()] + [word[4:] for word in text.split() if word[4:]]
         return TokenTrace(direction, tuple(pieces), tuple(-chance.expovariate(1.0) for _ in pieces))
 
-    traces: Traces = [
-        [(trace("hypothesis|reference", own[i]), trace("reference|hypothesis", lines[5][i])) for own in lines[:5]]
-        for i in range(500)
-    ]
+    traces = tuple(
+        tuple(
+            (trace("hypothesis|reference", own[i]), trace("reference|hypothesis", lines[5][i])) for i in range(500)
+        )
+        for own in lines[:5]
+    )
     systems = tuple((name, lines_of(own, name)) for name, own in zip("ABCDE", lines, strict=False))
     text = ParallelText(systems, (lines_of(lines[5], "ref"),))
-    html = render_page(replace(page, text=text, traces={"prism-ref": traces}))
+    first, second = page.comparisons
+    first = replace(first, metric=replace(first.metric, tokens=traces))
+    html = render_page(replace(page, text=text, comparisons=(first, second)))
     assert len(html.encode()) * 20 < 30_000_000
 
 
 def test_labels_of_many_documents_do_not_cover_one_another() -> None:
     parts = by_name("document", [f"document-{i}" for i in range(200)])
     [comparison, _] = make_page(count=200).comparisons
-    plot = svg.profile(comparison.measured, parts, 2)
+    plot = svg.profile(comparison.metric, parts, 2)
     places = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="216"', plot)]
     assert len(places) > 10
     assert min(b - a for a, b in itertools.pairwise(places)) >= 40

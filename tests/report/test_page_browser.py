@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_page import EVIL, make_page
 
-from prism_mt.report.page import write_page
+from prism_mt.report.page import render_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -32,7 +32,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_page(make_page(["A", "B", EVIL], COUNT), path)
+    path.write_text(render_page(make_page(["A", "B", EVIL], COUNT)), encoding="utf-8")
     return path
 
 

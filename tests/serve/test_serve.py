@@ -8,8 +8,9 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,23 @@ from made import make_model
 from made_page import EVIL
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
-from prism_mt.metrics.base import Segment, SegmentScore
-from prism_mt.metrics.registry import ModelInUse
+from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
+from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import write_model
 from prism_mt.serve.app import Limits, make_app
-from prism_mt.serve.scorer import Job, Scorer, Wish, together
+from prism_mt.serve.scorer import Job, ScoringThreads, Task, together
 
 CAND = ["Hello world!", "This is a test.", "She bought three apples."]
 REF = ["Hello, world.", "It is a test.", "She bought two pears."]
 GOOD: dict[str, Any] = {"cand": CAND, "ref": [REF], "lang": "en"}
+
+
+def task(metric: str | Metric) -> Task:
+    return Task(make_metric(metric), Languages("en"), 1)
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +45,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def scorer(folder: Path) -> Iterator[Scorer]:
-    made = Scorer({"made": ModelInUse(str(folder))})
+def scorer(folder: Path) -> Iterator[ScoringThreads]:
+    made = ScoringThreads(Runtime(), [str(folder)])
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def address(scorer: Scorer) -> Iterator[str]:
-    app = make_app(scorer, ["made"], Limits(bytes=20_000, segments=100, seconds=60))
+def address(scorer: ScoringThreads, folder: Path) -> Iterator[str]:
+    app = make_app(scorer, [str(folder)], Limits(bytes=20_000, segments=100, seconds=60))
     yield from serve(app)
 
 
@@ -77,7 +84,7 @@ def post(url: str, body: Any, kind: str = "application/json") -> tuple[int, Any]
 
 def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
     status, found = post(f"{address}/score", {**GOOD, "tokens": True})
-    wanted = load_model(str(folder)).score(CAND, REF, lang="en")
+    wanted = load_model(str(folder)).score(CAND, ref=REF, lang="en").item()
     assert status == 200
     assert found["segments"] == pytest.approx(wanted.segments.tolist(), abs=1e-5)
     assert found["score"] == pytest.approx(wanted.score, abs=1e-5)
@@ -93,13 +100,16 @@ def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
         (b"{", 422, "Invalid JSON"),
         ({**GOOD, "cand": []}, 422, "cand"),
         ({**GOOD, "cand": [1, 2, 3]}, 422, "cand.0"),
-        ({**GOOD, "cand": CAND[:2]}, 422, "differ in length"),
+        ({**GOOD, "cand": CAND[:2]}, 422, "system 'cand' has 2 lines but ref 1 has 3"),
         ({**GOOD, "metric": "comet"}, 422, "metric"),
-        ({**GOOD, "metric": "prism-src"}, 422, "prism-src needs src"),
-        ({**GOOD, "ref": []}, 422, "prism-ref needs ref"),
-        ({**GOOD, "lang": ""}, 422, "needs lang"),
+        ({**GOOD, "metric": "prism-src"}, 422, " needs sources: give src"),
+        ({**GOOD, "ref": []}, 422, " needs references: give ref"),
+        ({**GOOD, "lang": ""}, 422, "needs the language of the outputs: give lang"),
         ({**GOOD, "lang": "sw"}, 422, "it knows de, en, fr, ru, zh"),
-        ({**GOOD, "model": "/etc/passwd"}, 422, "no model '/etc/passwd' is served, only made"),
+        ({**GOOD, "model": "/etc/passwd"}, 422, "no model '/etc/passwd' is served, only "),
+        ({**GOOD, "options": {"model": "/etc/passwd"}}, 422, "no model '/etc/passwd' is served, only "),
+        ({**GOOD, "options": {"direction": "up"}}, 422, "direction must be one of forward, backward, both"),
+        ({**GOOD, "metric": "lm", "options": {"language_model": "/etc"}}, 422, "no metric 'lm'"),
         ({**GOOD, "cand": ["\ud800", "b", "c"]}, 422, "Invalid JSON"),
         ({**GOOD, "file": "/etc/passwd"}, 422, "file"),
         ({**GOOD, "cand": ["a b " * 200, "b", "c"]}, 422, "the model takes at most"),
@@ -132,7 +142,7 @@ def test_aborted_request(address: str, caplog: Any) -> None:
     assert caplog.records == []  # nothing that an operator has to look at
 
 
-def test_request_that_does_not_end(scorer: Scorer) -> None:
+def test_request_that_does_not_end(scorer: ScoringThreads) -> None:
     for address in serve(make_app(scorer, ["made"], Limits(seconds=0.1))):
         with connect(address) as raw:
             raw.sendall(PART)
@@ -157,8 +167,8 @@ def test_report(address: str) -> None:
     assert "<b>" not in html
 
 
-def test_requests_of_one_wish_are_scored_together() -> None:
-    chrf, bleu = (Wish(metric, "en", None, "made", 1) for metric in ("chrf", "bleu"))
+def test_requests_of_one_task_are_scored_together() -> None:
+    chrf, bleu = task("chrf"), task("bleu")
     segments = [Segment("a", ("b",))] * 300
     jobs = [Job(chrf, segments[:200]), Job(bleu, segments), Job(chrf, segments), Job(chrf, segments)]
     waiting = deque(jobs)
@@ -169,51 +179,63 @@ def test_requests_of_one_wish_are_scored_together() -> None:
 
 
 def test_cancelled_requests_are_left_out() -> None:
-    scorer = Scorer({})
+    scorer = ScoringThreads(Runtime(), [])
     scorer.close()  # so that nothing is taken before it is cancelled
-    job, gone = (Job(Wish("chrf", "en", None, "none", 1), [Segment("a", ("b",))]) for _ in range(2))
+    job, gone = (Job(task("prism-ref[model=none]"), [Segment("a", ("b",))]) for _ in range(2))
     gone.abandon()
-    scorer.answer([gone, job], {})
+    scorer.answer([gone, job])
     with pytest.raises(PrismError, match="no model 'none' is served"):
         job.answer.result(timeout=1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Made(Metric):
+    """A metric that tells what it is about to score."""
+
+    tell: Callable[[Sequence[Segment]], None] = option("called with the segments")
+
+    def open(self, runtime: Runtime, languages: Languages) -> "MadeScorer":
+        return MadeScorer(self.tell)
+
+
+class MadeScorer(Scorer):
+    def __init__(self, tell: Callable[[Sequence[Segment]], None]) -> None:
+        self._tell = tell
+
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
+        known = list(segments)
+        self._tell(known)
+        return iter([SegmentScore(0.0)] * len(known))
+
+    def signature(self, references: int = 1) -> str:
+        return "made"
+
+
 def test_abandoned_while_it_is_scored() -> None:
-    class Slow:
-        scored = 0
+    scored: list[Segment] = []
 
-        def score(self, segments: list[Segment]) -> list[SegmentScore]:
-            Slow.scored += len(segments)
-            large.abandon()
-            return [SegmentScore(0.0, ()) for _ in segments]
+    def abandon(segments: Sequence[Segment]) -> None:
+        scored.extend(segments)
+        large.abandon()
 
-    scorer = Scorer({})
+    scorer = ScoringThreads(Runtime(), [])
     scorer.close()
-    wish = Wish("chrf", "en", None, "none", 1)
-    large = Job(wish, [Segment("a", ("b",))] * 2000)
-    metrics: Any = {wish: Slow()}
-    scorer.answer([large], metrics)
-    assert Slow.scored == 8  # what was under way, and no more
+    large = Job(task(Made(tell=abandon)), [Segment("a", ("b",))] * 2000)
+    scorer.answer([large])
+    assert len(scored) == 8  # what was under way, and no more
     with pytest.raises(CancelledError):
         large.answer.result(timeout=1)
 
 
-def test_a_long_request_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_request_does_not_hold_up_others() -> None:
     go_on = threading.Event()
 
-    class Made:
-        def __init__(self, name: str) -> None:
-            self.slow = name == "bleu"
+    def wait(_: Sequence[Segment]) -> None:
+        assert go_on.wait(60)
 
-        def score(self, segments: list[Segment]) -> list[SegmentScore]:
-            assert not self.slow or go_on.wait(60)
-            return [SegmentScore(0.0, ()) for _ in segments]
-
-    monkeypatch.setattr("prism_mt.serve.scorer.make_metric", lambda name, setting: Made(name))
-    scorer = Scorer({"made": ModelInUse()})
+    scorer = ScoringThreads(Runtime(), [])
     slow, *quick = (
-        scorer.submit(Wish(metric, "en", None, "made", 1), [Segment("a", ("b",))])
-        for metric in ("bleu", "chrf", "chrf", "ter")
+        scorer.submit(task(metric), [Segment("a", ("b",))]) for metric in (Made(tell=wait), "chrf", "chrf", "ter")
     )
     assert [len(job.answer.result(timeout=60).scores) for job in quick] == [1, 1, 1]
     assert not slow.answer.done()
@@ -222,28 +244,28 @@ def test_a_long_request_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch)
     scorer.close()
 
 
-def test_what_is_queued_is_answered_before_the_end(folder: Path) -> None:
-    scorer = Scorer({"made": ModelInUse(str(folder))})
-    wishes = [Wish(metric, "en", None, "made", 1) for metric in ("chrf", "bleu")]
-    jobs = [scorer.submit(wishes[n % 2], [Segment("a b c d", (f"a b c {n}",))] * (n + 1)) for n in range(20)]
+def test_what_is_queued_is_answered_before_the_end() -> None:
+    scorer = ScoringThreads(Runtime(), [])
+    tasks = [task(metric) for metric in ("chrf", "bleu")]
+    jobs = [scorer.submit(tasks[n % 2], [Segment("a b c d", (f"a b c {n}",))] * (n + 1)) for n in range(20)]
     scorer.close()
     assert [len(job.answer.result(timeout=0).scores) for job in jobs] == list(range(1, 21))
 
 
-class Never(Scorer):
+class Never(ScoringThreads):
     """Takes jobs, and does nothing about them."""
 
-    def __init__(self, models: dict[str, ModelInUse]) -> None:
-        super().__init__(models)
+    def __init__(self) -> None:
+        super().__init__(Runtime(), [])
         self.taken: list[Job] = []
 
-    def submit(self, wish: Wish, segments: Sequence[Segment]) -> Job:
-        self.taken.append(Job(wish, segments))
+    def submit(self, task: Task, segments: Sequence[Segment]) -> Job:
+        self.taken.append(Job(task, segments))
         return self.taken[-1]
 
 
 def test_client_that_leaves_gives_its_place_away() -> None:
-    never = Never({})
+    never = Never()
     taken = never.taken
     for address in serve(make_app(never, ["made"])):
         body = json.dumps(GOOD).encode()
@@ -274,7 +296,7 @@ def test_the_interface_describes_itself(address: str) -> None:
 
 
 def test_time_limit() -> None:
-    never = Never({})
+    never = Never()
     for address in serve(make_app(never, ["made"], Limits(seconds=2.0))):
         status, answer = post(f"{address}/score", GOOD)
         assert (status, "not done within 2 seconds" in answer["error"]) == (503, True)
@@ -305,7 +327,7 @@ def test_page_in_a_browser(address: str) -> None:
         page.locator("#status", has_text="B has 2 lines, others have 3").wait_for()
         page.click(".system >> nth=1 >> .remove")
         page.click("button[type=submit]")
-        page.locator("#status", has_text="needs lang").wait_for()
+        page.locator("#status", has_text="needs the language of the outputs: give lang").wait_for()
         page.fill("#lang", "en")
         page.click("button[type=submit]")
         page.locator("#status", has_text="3 of 3 segments").wait_for()

@@ -200,11 +200,15 @@ def _check_limits(name: str, value: float, low: float | None, high: float | None
     if not math.isfinite(value):
         raise PrismError(f"{name} must be a finite number, not {value}")
     if low is not None and high is not None and not low <= value <= high:
-        raise PrismError(f"{name} must be between {low:g} and {high:g}, not {value:g}")
+        raise PrismError(f"{name} must be between {_shown(low)} and {_shown(high)}, not {_shown(value)}")
     if low is not None and value < low:
-        raise PrismError(f"{name} must be at least {low:g}, not {value:g}")
+        raise PrismError(f"{name} must be at least {_shown(low)}, not {_shown(value)}")
     if high is not None and value > high:
-        raise PrismError(f"{name} must be at most {high:g}, not {value:g}")
+        raise PrismError(f"{name} must be at most {_shown(high)}, not {_shown(value)}")
+
+
+def _shown(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
 
 
 def _convert(value: Any, hint: Any, where: str, default: Any = None, strict: bool = False) -> Any:

@@ -15,7 +15,7 @@ from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
 from prism_mt.evaluation.compare import Test
 from prism_mt.evaluation.external_scores import read_external_scores
 from prism_mt.metrics.prism import PrismSrc
-from prism_mt.metrics.registry import make_metrics
+from prism_mt.metrics.registry import has_option, make_metric, make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.score import default_metrics, score_text
 from prism_mt.metrics.scores import MetricScores, Scores
@@ -71,7 +71,7 @@ def run(
     """Score all systems, compare them, and write the tables."""
     inputs = open_inputs(given, engine.offline)
     names = options.metric or ([] if options.scores else default_metrics(inputs.text))
-    metrics = make_metrics(names, metric_options)
+    metrics = make_metrics(names, _options_of_metrics(options, names, metric_options))
     runtime = Runtime(engine)
     external = _external(options, inputs)
     parts = _parts(options, inputs, runtime, metric_options)
@@ -97,6 +97,15 @@ def run(
         write_text("\n".join(found.verdicts) + "\n", output)
     else:
         write_text(found.to_text(output.format, output.width), output)
+
+
+def _options_of_metrics(
+    options: CompareOptions, names: list[str], metric_options: dict[str, Any]
+) -> dict[str, Any]:
+    """Leave out the model where only the likelihood of references needs it."""
+    if "likelihood" not in options.bucket or any(has_option(make_metric(name), "model") for name in names):
+        return metric_options
+    return {name: value for name, value in metric_options.items() if name != "model"}
 
 
 def _external(options: CompareOptions, inputs: Inputs) -> list[MetricScores]:

@@ -14,7 +14,7 @@ from prism_mt.metrics.runtime import Runtime
 from prism_mt.report.explain import explain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExplainOptions(Config):
     """Options of `prism explain`."""
 

@@ -76,7 +76,7 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
     # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
     if has_option(make_metric(options.metric), "overlong"):
         metric_options = {"overlong": "truncate", **metric_options}
-    [metric] = make_metrics([options.metric], metric_options)
+    [metric] = make_metrics([options.metric], _without_sampler(options, metric_options))
     check_rerank(metric, options.lang, has_sources=True)
     if options.samples is not None and not options.lang:
         raise PrismError("say which language the candidates are in: --to XX")
@@ -101,6 +101,13 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
                 advance()
 
         write_lists(options.output, "translations", options.format, digest, records)
+
+
+def _without_sampler(options: RerankOptions, metric_options: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the model where it draws the samples only."""
+    if options.samples is None or has_option(make_metric(options.metric), "model"):
+        return metric_options
+    return {name: value for name, value in metric_options.items() if name != "model"}
 
 
 def _read(file: str, metric: Metric) -> _Candidates:

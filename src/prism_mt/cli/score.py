@@ -58,7 +58,7 @@ def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric
     metrics = make_metrics(options.metric or default_metrics(inputs.text), metric_options)
     runtime = Runtime(engine)
     if _is_stream(options, metrics, inputs):
-        _stream(options, metrics[0], inputs, runtime)
+        _stream(options, metrics[0], inputs, runtime, given.language_check)
         return
     spools = {metric: TokenSpool(len(inputs.text.systems)) for metric in metrics} if options.tokens else {}
 
@@ -89,9 +89,9 @@ def _is_stream(options: ScoreOptions, metrics: tuple[Metric, ...], inputs: Input
     return lines and len(metrics) == len(inputs.text.systems) == 1
 
 
-def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runtime) -> None:
+def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runtime, check_language: bool) -> None:
     """Score one system, segment by segment from the input to the output."""
-    scorer, results = stream(metric, inputs.text, inputs.languages, runtime)
+    scorer, results = stream(metric, inputs.text, inputs.languages, runtime, check_language)
     signature = scorer.signature(max(1, len(inputs.text.references)))
     results = track(results, "scoring", inputs.text.count())
     with destination(options.output) as handle:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.readers.fields import number, records
 from prism_mt.metrics.base import Scorer, Segment
 
@@ -61,6 +62,19 @@ def read_paraphrases(path: Path) -> list[Paraphrase]:
             if name not in _REFERENCE:
                 found.append(Paraphrase(reference, text, "beam" if name.startswith("beam") else "human"))
     return found
+
+
+def outputs_as_paraphrases(judgments: Judgments, reference: str) -> list[Paraphrase]:
+    """Every system's outputs beside the reference: texts of all degrees of likeness, without generating any."""
+    if judgments.texts is None:
+        raise PrismError(f"{judgments.place} has no texts: name a file that has them")
+    references = judgments.texts.references[reference]
+    return [
+        Paraphrase(given, output, "system")
+        for system in judgments.systems
+        for given, output in zip(references, judgments.texts.outputs.get(system, ()), strict=False)
+        if given is not None and output is not None
+    ]
 
 
 def with_copies(paraphrases: Sequence[Paraphrase]) -> list[Paraphrase]:

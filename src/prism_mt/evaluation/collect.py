@@ -15,6 +15,7 @@ from prism_mt.evaluation.references import choose_reference
 from prism_mt.evaluation.scoring import TextScorer, score_texts
 from prism_mt.evaluation.sweep import find_metric, is_called
 from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.registry import metric_labels
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
 
@@ -123,7 +124,11 @@ def open_metrics(metrics: Sequence[Metric], judgments: Judgments, runtime: Runti
     for model in sorted(frozenset[str]().union(*(metric.models for metric in metrics))):
         warn_of_overlap(runtime.model(model).judged, judgments, model)
     source, _, target = judgments.pair.partition("-")
-    return [TextScorer(metric, metric.open(runtime, Languages(target, source))) for metric in metrics]
+    languages = Languages(target, source)
+    return [
+        TextScorer(metric, metric.open(runtime, languages), label)
+        for metric, label in zip(metrics, metric_labels(metrics), strict=True)
+    ]
 
 
 def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) -> Judgments:

@@ -23,11 +23,13 @@ class TextScorer:
 
     metric: Metric
     scorer: Scorer
+    label: str = ""
+    """Name in tables, where it is not the metric's own."""
 
     @property
     def name(self) -> str:
-        """The metric's label."""
-        return self.metric.label
+        """What tables call the metric."""
+        return self.label or self.metric.label
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
         """Score segments in order."""

@@ -82,11 +82,19 @@ class Metric(Config, ABC):
 
     @property
     def label(self) -> str:
-        """Name the metric in tables; options that were changed stand in brackets."""
+        """Name the metric in tables; options that were changed stand in brackets, but for the model."""
+        return self._label(without=("model",))
+
+    @property
+    def full_label(self) -> str:
+        """The same with the model, for where several models are compared."""
+        return self._label()
+
+    def _label(self, without: tuple[str, ...] = ()) -> str:
         changed = [
             f"{one.name}={getattr(self, one.name)}"
             for one in fields(self)
-            if getattr(self, one.name) != default_of(one)
+            if one.name not in without and getattr(self, one.name) != default_of(one)
         ]
         return f"{self.name}[{','.join(changed)}]" if changed else self.name
 

@@ -65,6 +65,11 @@ class Combined(Metric):
         return "+".join(f"{weight:g}*{metric.label}" for weight, metric in self.terms)
 
     @property
+    def full_label(self) -> str:
+        """The sum with the models of its metrics."""
+        return "+".join(f"{weight:g}*{metric.full_label}" for weight, metric in self.terms)
+
+    @property
     def models(self) -> frozenset[str]:
         """Those of all its metrics."""
         return frozenset[str]().union(*(metric.models for _, metric in self.terms))

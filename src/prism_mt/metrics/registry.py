@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import re
 import typing
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import metadata
@@ -110,8 +111,16 @@ def make_metrics(
         if name not in known:
             raise PrismError(f"no metric has an option {name!r}{suggestion(name, known)}")
         if not any(has_option(metric, name) for metric in found):
-            raise PrismError(f"{name} is an option of {', '.join(known[name][2])}, and none of them is asked for")
+            raise PrismError(
+                f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is asked for"
+            )
     return found
+
+
+def metric_labels(metrics: "typing.Sequence[Metric]") -> list[str]:
+    """Name the metrics of one run; where only their models differ, after their models."""
+    counts = Counter(metric.label for metric in metrics)
+    return [metric.label if counts[metric.label] == 1 else metric.full_label for metric in metrics]
 
 
 def has_option(metric: Metric, name: str) -> bool:

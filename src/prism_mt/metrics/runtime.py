@@ -1,5 +1,6 @@
 """Models, engines and encoders of a run, each opened once and only when a metric asks for it."""
 
+import threading
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ class Runtime:
     def __init__(self, config: EngineConfig | None = None) -> None:
         self.config = config or EngineConfig()
         self._resources: dict[object, object] = {}
+        self._lock = threading.RLock()  # an engine asks for its model while it is made
 
     def model(self, name: str) -> ModelDirectory:
         """Open a model directory; its weights are not read yet."""
@@ -34,7 +36,8 @@ class Runtime:
         )
 
     def share(self, key: object, make: Callable[[], Resource]) -> Resource:
-        """Make a resource once and hand it out to all that ask for it under this key."""
-        if key not in self._resources:
-            self._resources[key] = make()
-        return self._resources[key]  # type: ignore[return-value]
+        """Make a resource once and hand it out to all that ask for it under this key, from any thread."""
+        with self._lock:
+            if key not in self._resources:
+                self._resources[key] = make()
+            return self._resources[key]  # type: ignore[return-value]

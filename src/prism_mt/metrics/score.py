@@ -11,7 +11,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages, Metric, Scorer, SegmentScore, TokenTrace
-from prism_mt.metrics.registry import make_metrics
+from prism_mt.metrics.registry import make_metrics, metric_labels
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores, Scores
 from prism_mt.text.parallel import ParallelText, Texts, parallel_text, resolve_languages, warn_about
@@ -89,21 +89,21 @@ def score_text(
             if spool:
                 spool(metric, system, number, result)
 
-        for metric in metrics:
-            collector = _Collector(metric, text.names, segments, statistics, tokens)
+        for metric, label in zip(metrics, metric_labels(metrics), strict=True):
+            collector = _Collector(metric, label, text.names, segments, statistics, tokens)
             signature = _run(metric, text, languages, runtime, tokens or spool is not None, collector, seen)
             found.append(collector.scores(signature))
     return Scores(found, text, whole or Languages())
 
 
 def stream(
-    metric: Metric, text: ParallelText, languages: Languages, runtime: Runtime
+    metric: Metric, text: ParallelText, languages: Languages, runtime: Runtime, check_language: bool = True
 ) -> tuple[Scorer, Iterator[SegmentScore]]:
     """Score one system segment by segment from the input to whatever reads the result."""
     languages = resolve_languages(text, languages)
     check_needs([metric], text, languages)
     check_cluster([metric], runtime.config)
-    warn_about(text, languages.target)
+    warn_about(text, languages.target, check_language)
     scorer = metric.open(runtime, languages)
     return scorer, _checked(scorer.score(text.segments()), metric, text.names[0])
 
@@ -184,7 +184,8 @@ def collect_scores(
     tokens: bool = False,
 ) -> MetricScores:
     """Put results that go segment by segment through all systems into one object."""
-    collector = _Collector(metric, systems, len(results) // len(systems), statistics=True, tokens=tokens)
+    count = len(results) // len(systems)
+    collector = _Collector(metric, metric.label, systems, count, statistics=True, tokens=tokens)
     for index, result in enumerate(results):
         collector.add(index % len(systems), index // len(systems) + 1, result)
     return collector.scores(signature)
@@ -194,9 +195,15 @@ class _Collector:
     """Puts the results of one metric into arrays."""
 
     def __init__(
-        self, metric: Metric, systems: tuple[str, ...], segments: int, statistics: bool, tokens: bool
+        self,
+        metric: Metric,
+        label: str,
+        systems: tuple[str, ...],
+        segments: int,
+        statistics: bool,
+        tokens: bool,
     ) -> None:
-        self._metric, self._systems = metric, systems
+        self._metric, self._label, self._systems = metric, label, systems
         self._segments = np.full((len(systems), segments), np.nan)
         self._keep = statistics
         self._totals: list[NDArray[np.float64] | None] = [None] * len(systems)
@@ -232,7 +239,7 @@ class _Collector:
                 [metric.aggregate(total.tolist()) for total in self._totals if total is not None]
             )
         return MetricScores(
-            metric.label,
+            self._label,
             self._systems,
             self._segments,
             system_scores,

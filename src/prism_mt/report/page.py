@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_mt import __version__
-from prism_mt._core.files import write_atomically
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison, Significance, agreements
 from prism_mt.metrics.base import TokenTrace
@@ -55,14 +53,8 @@ class Page:
         }
 
 
-def write_page(page: Page, path: Path) -> None:
-    """Write the page; it needs no network and no other file."""
-    with write_atomically(path) as handle:
-        handle.write(render_page(page))
-
-
 def render_page(page: Page) -> str:
-    """The page as HTML."""
+    """The page as HTML; it needs no network and no other file."""
     flags = _flags(page)
     script = _file("page.js")
     return _template("page.html").render(
@@ -128,8 +120,9 @@ def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
 
 
 def _flags(page: Page) -> list[dict[int, list[str]]]:
-    other = page.text.source or page.text.references[0]
-    sources = list(other)
+    others = [*([page.text.source] if page.text.source else []), *page.text.references]
+    # Metrics of fluency do without both; then no output is known to be repeated for another segment.
+    sources = list(others[0]) if others else [""] * page.text.count()
     return [flag(list(lines), sources, page.language) for _, lines in page.text.systems]
 
 
