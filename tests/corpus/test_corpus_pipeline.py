@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made import make_vocabulary
 from made_corpus import CONFIG, command, run, same_files
 
 from prism_mt.cli.main import main
-from prism_mt.corpus.data_directory import ShardDataset
+from prism_mt.corpus.data_directory import ShardDataset, read_vocabularies
 from prism_mt.corpus.executor import Processes, Ray
 
 
@@ -41,6 +42,22 @@ def test_counts_rejects_and_shards(corpus: Path) -> None:
     assert 0 < len(valid) == totals["validation"][2]
     assert totals["set aside"][0] > totals["set aside"][1] == len(valid)
     assert totals["set aside"][0] + totals["training"][0] == totals["pieces"][2]
+
+
+def test_sources_may_have_a_vocabulary_of_their_own(corpus: Path, whole: Path) -> None:
+    own = make_vocabulary().sentencepiece
+    (corpus / "own.model").write_bytes(own)
+    text = CONFIG.replace("[vocabulary]\n", '[vocabulary]\nsource_model = "own.model"\n').replace("= 60", "= 200")
+    (corpus / "config.toml").write_text(text, "utf-8")
+    run(corpus, corpus / "out")
+    source, target = read_vocabularies(corpus / "out")
+    assert source.sentencepiece == own
+    for part in ("train", "valid"):
+        data = ShardDataset(corpus / "out", part)
+        assert len(data) == len(ShardDataset(whole, part))
+        for row in range(0, len(data), 7):
+            for pieces, as_source in zip(data.pair(row), data.pair_as_sources(row), strict=True):
+                assert as_source.tolist() == source.encode(target.decode(pieces.tolist()))
 
 
 def test_validation_sentences_are_in_no_training_row(whole: Path) -> None:

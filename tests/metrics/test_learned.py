@@ -17,6 +17,7 @@ from prism_mt.metrics.learned_network import (  # noqa: E402
     Kind,
     LayerMix,
     RegressionNetwork,
+    VariationalDropout,
     attend,
     max_pool,
     mean_pool,
@@ -48,7 +49,7 @@ def plain_score(network: RegressionNetwork, translation: Array, reference: Array
         with torch.no_grad():
             return lstm.lstm(torch.tensor(vectors, dtype=torch.float32)[None])[0][0].double().numpy()
 
-    mix = softmax(weights["mix.weight"], 0)
+    mix = weights["mix.scale"] * softmax(weights["mix.weight"], 0)
     t, r = (read(network.encoder, np.tensordot(mix, side, 1)) for side in (translation, reference))
     if network.kind == "esim":
         composed = []
@@ -72,6 +73,7 @@ def make_network(kind: Kind) -> RegressionNetwork:
     network = RegressionNetwork(kind, layers=3, width=5, hidden=4)
     with torch.no_grad():
         network.mix.weight.copy_(torch.tensor([0.3, -1.0, 0.8]))
+        network.mix.scale.fill_(1.5)
     return network.eval()
 
 
@@ -149,11 +151,82 @@ def test_layers_are_mixed_and_lstms_start_as_published() -> None:
     mix = LayerMix(2)
     with torch.no_grad():
         mix.weight.copy_(torch.tensor([0.0, math.log(3)]))
-    assert mix(torch.tensor([[[[4.0]], [[8.0]]]])).item() == pytest.approx(0.25 * 4 + 0.75 * 8)
+    layers = torch.tensor([[[[4.0]], [[8.0]]]])
+    assert mix(layers).item() == pytest.approx(0.25 * 4 + 0.75 * 8)
+    with torch.no_grad():
+        mix.scale.fill_(0.5)
+    assert mix(layers).item() == pytest.approx(0.5 * (0.25 * 4 + 0.75 * 8))
     lstm: Any = BiLSTM(6, 4).lstm
     assert (lstm.bias_ih_l0 + lstm.bias_hh_l0).tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
     assert torch.allclose(lstm.weight_hh_l0.T @ lstm.weight_hh_l0, torch.eye(4), atol=1e-5)
     assert lstm.weight_ih_l0.abs().max().item() <= math.sqrt(6 / (6 + 16))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_linear_layers_start_as_published(kind: Kind) -> None:
+    torch.manual_seed(1)
+    network = RegressionNetwork(kind, layers=2, width=8, hidden=40)
+    found = [module for module in network.modules() if isinstance(module, torch.nn.Linear)]
+    assert len(found) == (3 if kind == "esim" else 2)
+    for linear in found:
+        bound = math.sqrt(6 / sum(linear.weight.shape))
+        assert 0.9 * bound < linear.weight.abs().max().item() <= bound
+        assert not linear.bias.any()
+
+
+def test_variational_dropout_has_one_mask_per_text() -> None:
+    torch.manual_seed(1)
+    dropout = VariationalDropout(0.5)
+    found = dropout(torch.ones(20, 3, 50))
+    assert torch.equal(found, found[:, :1].expand_as(found))
+    assert set(found.unique().tolist()) == {0.0, 2.0}
+    assert not torch.equal(found[0], found[1])
+    assert found.mean().item() == pytest.approx(1.0, abs=0.1)
+    assert torch.equal(dropout.eval()(found), found)
+
+
+def shares(before: Any, after: Any) -> set[float]:
+    """What remains of numbers that are not zero."""
+    real = before != 0
+    return set((after[real] / before[real]).round(decimals=3).unique().tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dropout_is_where_it_was_published(kind: Kind) -> None:
+    """On the inputs of every LSTM, on the features, and after the ReLU; in training only."""
+    torch.manual_seed(1)
+    network = RegressionNetwork(kind, layers=3, width=5, hidden=60)
+    lstms = [network.encoder, network.composition] if kind == "esim" else [network.encoder]
+    inputs: list[tuple[Any, Any]] = []
+    for lstm in lstms:
+        lstm.dropout.register_forward_hook(lambda _, given, output: inputs.append((given[0], output)))
+    dropped: list[tuple[Any, Any]] = []
+    network.dropout.register_forward_hook(lambda _, given, output: dropped.append((given[0], output)))
+    inner: list[Any] = []
+    network.inner.register_forward_hook(lambda _, given, output: inner.append(output))
+    score(network, texts(*[4] * 30), texts(*[5] * 30))
+    assert len(inputs) == len(lstms)
+    for before, after in [*inputs, *dropped]:
+        assert shares(before, after) == {0.0, 2.0}
+    features, hidden = dropped
+    assert features[0].shape == (60 // 2, network.inner.in_features)
+    assert torch.equal(hidden[0], inner[0].relu())
+    network.eval()
+    score(network, texts(4), texts(5))
+    for before, after in [*inputs[len(lstms) :], *dropped[2:]]:
+        assert shares(before, after) == {1.0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lstms_read_what_dropout_leaves(kind: Kind) -> None:
+    """With everything but the biases dropped, texts cannot be told apart."""
+    network = RegressionNetwork(kind, layers=3, width=5, hidden=6)
+    for module in network.modules():
+        if isinstance(module, VariationalDropout):
+            module.p = 1.0
+    network.dropout.eval()
+    one, other = (score(network, [factor * text for text in texts(4)], texts(4)).item() for factor in (1, 3))
+    assert one == other
 
 
 def test_long_texts_are_cut_and_empty_ones_scored() -> None:

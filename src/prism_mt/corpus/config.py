@@ -46,11 +46,13 @@ class VocabularyConfig:
     """Languages get a share in proportion to size ** (1 / temperature): 1 as found, large all equal."""
     model: str = ""
     """A SentencePiece model to use instead of training one; relative to `root`."""
+    source_model: str = ""
+    """A SentencePiece model for sources alone, such as that of a pretrained encoder; relative to `root`."""
 
 
 @dataclass(frozen=True)
 class ShardsConfig:
-    """The binarised output."""
+    """The binarized output."""
 
     max_pieces: int = 200
     """Rows with a longer side are dropped."""

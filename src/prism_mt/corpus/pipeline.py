@@ -12,7 +12,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import load_toml
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
-from prism_mt.corpus.data_directory import language_tags
+from prism_mt.corpus.data_directory import check_specials, language_tags
 from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
 from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
@@ -53,6 +53,13 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
         if not path.is_file():
             raise PrismError(f"{where}: vocabulary.model must be a SentencePiece model, and {path} is no file")
         language_tags(Vocabulary(path.read_bytes()), config.languages, str(path))
+    if config.vocabulary.source_model:
+        path = find_files(config.vocabulary.source_model, root)[0]
+        if not path.is_file():
+            raise PrismError(
+                f"{where}: vocabulary.source_model must be a SentencePiece model, and {path} is no file"
+            )
+        check_specials(Vocabulary(path.read_bytes()), str(path))
     heldout = tuple(path for pattern in config.heldout for path in find_files(pattern, root))
     both = {path.resolve() for path in heldout} & {path.resolve() for s in sources for path in s.files}
     if both:
@@ -144,6 +151,7 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
         config.shards,
         preparation.heldout,
         config.seed,
+        _source_model(preparation),
     )
     encoded = encode(job, last, executor)
     report.add(encoded.counts)
@@ -153,6 +161,12 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
     report.write_rejects(preparation.output / "rejects.tsv", rejects)
     _discard(preparation)
     return report
+
+
+def _source_model(preparation: Preparation) -> Path | None:
+    """The SentencePiece model of sources, where they have one of their own."""
+    name = preparation.config.vocabulary.source_model
+    return find_files(name, preparation.root)[0] if name else None
 
 
 def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
@@ -235,8 +249,9 @@ def _claim(preparation: Preparation, restart: bool) -> None:
     for leftover in preparation.output.glob("*.partial"):
         leftover.unlink()
     files = [path for source in preparation.sources for path in source.files] + list(preparation.heldout)
-    if preparation.config.vocabulary.model:
-        files += find_files(preparation.config.vocabulary.model, preparation.root)[:1]
+    vocabulary = preparation.config.vocabulary
+    for model in filter(None, (vocabulary.model, vocabulary.source_model)):
+        files += find_files(model, preparation.root)[:1]
     stats = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     mine = json.dumps({"config": dataclasses.asdict(preparation.config), "files": stats}, indent=1)
     if restart or not plan_file.exists():

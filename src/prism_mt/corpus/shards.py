@@ -1,11 +1,12 @@
 """The last stage: pieces instead of text, a validation part, and shards."""
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from prism_mt.corpus.stages import Finished
 from prism_mt.corpus.steps.decontaminate import load_held_out
 from prism_mt.corpus.store import Chunk, Counts, Part, Store, add_counts, save_array
 
+Sides = list[list[int]]
+"""Pieces of the two texts of a row, and where sources have a vocabulary of their own, both texts in that, too."""
+
 
 @dataclass(frozen=True)
 class EncodeJob:
@@ -31,6 +35,8 @@ class EncodeJob:
     config: ShardsConfig
     heldout: tuple[Path, ...]
     seed: int
+    source_model: Path | None = None
+    """For sources alone, where they have a vocabulary of their own."""
 
 
 def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
@@ -40,19 +46,23 @@ def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
     if finished is not None:
         return finished
     rows = Store(job.rows).read(chunk)
-    sides = _encode_sides(rows, _encoder(str(job.model)))
+    models = [job.model] if job.source_model is None else [job.model, job.source_model]
+    encoded_sides = [_encode_sides(rows, _encoder(str(model))) for model in models]
     tokens: list[int] = []
-    index: list[tuple[int, int, bool]] = []
+    index: list[tuple[int, ...]] = []
     parts: Counter[tuple[int, str]] = Counter()
     for row in rows:
-        side1, side2 = sides[row.text1], sides[row.text2]
-        if side1 and side2 and max(len(side1), len(side2)) <= job.config.max_pieces:
-            tokens += side1
-            tokens += side2
-            index.append((len(side1), len(side2), _set_aside(row, job)))
+        sides = [found[text] for found in encoded_sides for text in (row.text1, row.text2)]
+        lengths = [len(side) for side in sides]
+        if min(lengths) > 0 and max(lengths) <= job.config.max_pieces:
+            for side in sides:
+                tokens += side
+            index.append((int(_set_aside(row, job)), *lengths))
             parts[row.source, row.pair] += 1
     save_array(store.path(chunk.index, "tokens.npy"), np.array(tokens, dtype=np.uint32))
-    save_array(store.path(chunk.index, "index.npy"), np.array(index, dtype=np.int32).reshape(-1, 3))
+    save_array(
+        store.path(chunk.index, "index.npy"), np.array(index, dtype=np.int32).reshape(-1, 1 + 2 * len(models))
+    )
     # Rows of one part stay together, so the lengths of the parts tell the pair of each row.
     encoded = Chunk(
         chunk.index,
@@ -83,7 +93,7 @@ def _set_aside(row: Row, job: EncodeJob) -> bool:
     return any(fraction(job.seed, "valid", text) < share for text in (row.text1, row.text2))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def _encoder(path: str) -> Callable[[list[str]], list[list[int]]]:
     import sentencepiece
 
@@ -110,17 +120,16 @@ def encode(job: EncodeJob, finished: Finished, executor: Executor) -> Finished:
 def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], folder: Path) -> Counts:
     """Put the encoded chunks together; returns how many rows went into each part."""
     store, valid = Store(job.output), _Validation(job.config.valid)
-    with ShardWriter(folder, job.model.read_bytes(), languages, shard_tokens=job.config.tokens) as writer:
+    own = None if job.source_model is None else job.source_model.read_bytes()
+    with ShardWriter(folder, job.model.read_bytes(), languages, job.config.tokens, own) as writer:
         for chunk in track(chunks, "shards", len(chunks)):
-            for pair, side1, side2, aside in _read_rows(store, chunk):
+            for pair, sides, aside in _read_rows(store, chunk):
                 if aside:
-                    valid.offer(pair, side1, side2)
+                    valid.offer(pair, sides)
                 else:
-                    lang1, lang2 = pair.split("-")
-                    writer.add("train", lang1, lang2, side1, side2)
-        for pair, side1, side2 in valid.rows():
-            lang1, lang2 = pair.split("-")
-            writer.add("valid", lang1, lang2, side1, side2)
+                    _add(writer, "train", pair, sides)
+        for pair, sides in valid.rows():
+            _add(writer, "valid", pair, sides)
     sizes = Counter(pair for pair, *_ in valid.rows())
     # A sentence set aside trains nothing, also where its pair has validation rows enough without it.
     set_aside = {pair: [offered, sizes[pair], sizes[pair]] for pair, offered in sorted(valid.offered.items())}
@@ -131,15 +140,21 @@ def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], 
     return {"set aside": set_aside, **parts}
 
 
-def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, list[int], list[int], bool]]:
+def _add(writer: ShardWriter, part: Literal["train", "valid"], pair: str, sides: Sides) -> None:
+    first, second = pair.split("-")
+    side1, side2, *as_sources = sides
+    writer.add(part, first, second, side1, side2, (as_sources[0], as_sources[1]) if as_sources else None)
+
+
+def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, Sides, bool]]:
     """Pair, pieces of the two sides, and whether the row was set aside."""
     tokens, index = (np.load(store.path(chunk.index, f"{name}.npy")) for name in ("tokens", "index"))
     pairs = [part.pair for part in chunk.parts for _ in range(part.rows)]
     start = 0
-    for pair, (length1, length2, aside) in zip(pairs, index.tolist(), strict=True):
-        row = tokens[start : start + length1 + length2].tolist()
-        start += length1 + length2
-        yield pair, row[:length1], row[length1:], bool(aside)
+    for pair, (aside, *lengths) in zip(pairs, index.tolist(), strict=True):
+        ends = [start, *(start + end for end in itertools.accumulate(lengths))]
+        start = ends[-1]
+        yield pair, [tokens[one:other].tolist() for one, other in itertools.pairwise(ends)], bool(aside)
 
 
 class _Validation:
@@ -148,16 +163,16 @@ class _Validation:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self.offered = Counter[str]()
-        self._found: dict[str, dict[int, tuple[list[int], list[int]]]] = {}
+        self._found: dict[str, dict[int, Sides]] = {}
 
-    def offer(self, pair: str, side1: list[int], side2: list[int]) -> None:
+    def offer(self, pair: str, sides: Sides) -> None:
         self.offered[pair] += 1
         found = self._found.setdefault(pair, {})
         # A row that the sampling repeats has the same hash each time.
-        found[hash64(f"{side1} {side2}")] = (side1, side2)
+        found[hash64(f"{sides[0]} {sides[1]}")] = sides
         if len(found) > self._limit:
             del found[max(found)]
 
-    def rows(self) -> Iterator[tuple[str, list[int], list[int]]]:
+    def rows(self) -> Iterator[tuple[str, Sides]]:
         for pair, found in sorted(self._found.items()):
-            yield from ((pair, *found[key]) for key in sorted(found))
+            yield from ((pair, found[key]) for key in sorted(found))

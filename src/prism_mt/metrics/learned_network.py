@@ -15,26 +15,37 @@ from prism_mt.metrics.lstm import run_lstm
 
 Kind = Literal["bilstm", "bilstm-attention", "esim"]
 KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
-_DROPOUT = 0.5
+DROPOUT = 0.5
+"""As published."""
 
 
 class LayerMix(nn.Module):
-    """A weighted mean of the encoder's layers; the weights are a softmax of what is learned, at first all equal."""
+    """A weighted mean of the encoder's layers times a scale, both learned; at first all layers count the same."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
 
     def forward(self, states: Tensor) -> Tensor:
         """(B, L, T, D) → (B, T, D)."""
-        return torch.einsum("l,bltd->btd", self.weight.softmax(0), states)
+        return torch.einsum("l,bltd->btd", self.scale * self.weight.softmax(0), states)
+
+
+class VariationalDropout(nn.Dropout):
+    """Dropout with one mask per text: what is dropped of one piece is dropped of all."""
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D)."""
+        return states * super().forward(torch.ones_like(states[:, :1]))
 
 
 class BiLSTM(nn.Module):
-    """One bidirectional layer that reads real pieces only."""
+    """One bidirectional layer that reads real pieces only, in training with dropout of its inputs."""
 
-    def __init__(self, width: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int, dropout: float = DROPOUT) -> None:
         super().__init__()
+        self.dropout = VariationalDropout(dropout)
         self.lstm = nn.LSTM(width, hidden, bidirectional=True, batch_first=True)
         for name, parameter in self.lstm.named_parameters():
             if name.startswith("weight_ih"):
@@ -49,7 +60,7 @@ class BiLSTM(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """(B, T, D) → (B, T, 2H), zero at padding."""
-        return run_lstm(self.lstm, states, mask)
+        return run_lstm(self.lstm, self.dropout(states), mask)
 
     def read_both(self, one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Both sides in one run, which has half the steps."""
@@ -89,18 +100,22 @@ def attend(one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> 
 class RegressionNetwork(nn.Module):
     """From the vectors of a translation and its reference to one score."""
 
-    def __init__(self, kind: Kind, layers: int, width: int, hidden: int = 300) -> None:
+    def __init__(self, kind: Kind, layers: int, width: int, hidden: int = 300, dropout: float = DROPOUT) -> None:
         super().__init__()
         self.kind = kind
         self.mix = LayerMix(layers)
-        self.encoder = BiLSTM(width, hidden)
+        self.encoder = BiLSTM(width, hidden, dropout)
         pooled = 4 * hidden
         if kind == "esim":
             self.projection = nn.Linear(8 * hidden, hidden)
-            self.composition = BiLSTM(hidden, hidden)
-            self.dropout = nn.Dropout(_DROPOUT)
+            self.composition = BiLSTM(hidden, hidden, dropout)
+        self.dropout = nn.Dropout(dropout)
         self.inner = nn.Linear(2 * pooled if kind == "esim" else 4 * pooled, hidden)
         self.outer = nn.Linear(hidden, 1)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
 
     def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """Two (B, L, T, D) → (B,)."""
@@ -122,7 +137,8 @@ class RegressionNetwork(nn.Module):
             v_t = torch.cat([max_pool(t, t_mask), mean_pool(t, t_mask)], 1)
             v_r = torch.cat([max_pool(r, r_mask), mean_pool(r, r_mask)], 1)
             features = torch.cat([v_t, v_r, v_t * v_r, v_t - v_r], 1)
-        score: Tensor = self.outer(self.inner(features).relu()).squeeze(1)
+        hidden = self.inner(self.dropout(features)).relu()
+        score: Tensor = self.outer(self.dropout(hidden)).squeeze(1)
         return score
 
     def _compare_pieces(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
@@ -134,8 +150,7 @@ class RegressionNetwork(nn.Module):
         ]
         t, r = self.composition.read_both(projected[0], projected[1], t_mask, r_mask)
         pooled = [mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)]
-        features: Tensor = self.dropout(torch.cat(pooled, 1))
-        return features
+        return torch.cat(pooled, 1)
 
 
 def pad(texts: Sequence[PieceVectors], limit: int) -> tuple[Tensor, Tensor]:

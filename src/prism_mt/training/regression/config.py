@@ -29,6 +29,12 @@ class MetricConfig(RunConfig):
     loss: Literal["mse", "ranking"] = option("regression, or a hinge between all outputs of a batch", "mse")
     margin: float = option("margin of the ranking loss", 0.1)
     start: str = option("folder of a trained metric of the same kind and size to start from", "")
+    dropout: float = option(
+        "dropout on the inputs of LSTMs (one mask per text), on the features and after the ReLU",
+        0.5,
+        low=0,
+        high=0.9,
+    )
     hidden: int = option("hidden units of each direction", 300, low=1)
     pieces: int = option("pieces of a text that are read", 100, low=1)
     batch: int = option("judgments in a batch", 32, low=1)

@@ -46,7 +46,8 @@ class RegressionObjective:
         self.encoder, self.other_encoder = _open_encoders(config, offline)
         self.spec = describe_metric(config, self.encoder.digest, self.encoder.layers, self.encoder.width)
         torch.manual_seed(config.seed)
-        self.module = RegressionNetwork(config.kind, self.spec.layers, self.spec.width, config.hidden)
+        spec = self.spec
+        self.module = RegressionNetwork(config.kind, spec.layers, spec.width, config.hidden, config.dropout)
         self._start = Path(config.start) if config.start else None
 
     def _encode_all(self) -> None:
