@@ -4,7 +4,7 @@
 
 Outputs of WMT21 news, English to German. The first system is the baseline of sacreBLEU, which tests the others against
 it; `prism compare` tests every pair. --copies repeats the test set, to see what more segments cost. That the numbers
-are the same is tested in tests/comparison.
+are the same is tested in tests/stats.
 """
 
 import argparse
@@ -16,15 +16,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from prism_mt.evaluation.readers import read_judgments
+import prism_mt
 from prism_mt.report.table import Column, Table, number, to_text
 
-TESTS = {"bootstrap": "--paired-bs", "randomisation": "--paired-ar"}
+TESTS = {"bootstrap": "--paired-bs", "randomization": "--paired-ar"}
 
 
 def write_texts(data: Path, systems: int, copies: int, folder: Path) -> tuple[list[Path], Path]:
     """Outputs of the systems and the reference, as files."""
-    [judgments] = read_judgments(data / "judgments" / "wmt21_mqm_news_en-de.jsonl.xz")
+    judgments = prism_mt.read_judgments(data / "judgments" / "wmt21_mqm_news_en-de.jsonl.xz")
     texts = judgments.texts
     assert texts is not None
     names = judgments.without_humans().systems[:systems]

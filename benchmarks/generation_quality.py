@@ -24,16 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from prism_mt.cli.rerank import utility
+import prism_mt
+from prism_mt import EngineConfig, Metric, Runtime, make_metric
 from prism_mt.engines.base import EngineName
-from prism_mt.engines.factory import EngineConfig
-from prism_mt.generate.generator import Generator, Hypothesis
-from prism_mt.generate.mbr import rerank
-from prism_mt.generate.nbest import Record
 from prism_mt.generate.options import SearchConfig
-from prism_mt.metrics.base import Segment
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
 
 Row = tuple[str | float, ...]
@@ -54,40 +48,29 @@ def flores(data: Path, count: int) -> dict[str, list[str]]:
     return texts
 
 
-def generate(
-    model: ModelInUse, options: SearchConfig, texts: Sequence[str], to: str, source: str
-) -> list[list[Hypothesis]]:
-    generator = Generator(model.directory, EngineConfig(), options)
-    return list(generator.generate(texts, generator.route(to, source)))
+def metric(name: str, model: str) -> Metric:
+    return make_metric(name, {"model": model, "overlong": "truncate"})
 
 
-def score(
-    name: str, model: ModelInUse, hypotheses: Sequence[str], others: Sequence[str], to: str, source: str
-) -> float:
+def score(name: str, model: str, hypotheses: Sequence[str], others: Sequence[str], to: str, source: str) -> float:
     """The system score against others, which are sources or references as the metric needs them."""
-    metric = make_metric(name, Setting(to, source, model, PrismOptions(long="truncate")))
-    results = list(
-        metric.score(Segment(h, (o,), o, i) for i, (h, o) in enumerate(zip(hypotheses, others, strict=True), 1))
+    scores = prism_mt.score(
+        hypotheses, ref=others, src=others, lang=to, src_lang=source, metrics=metric(name, model)
     )
-    return metric.aggregate(np.sum([result.statistics for result in results], axis=0).tolist())
+    [found] = scores.values()
+    return float(found.system_scores[0])
 
 
-def translate(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
+def translate(model: str, texts: dict[str, list[str]], languages: Sequence[str]) -> Table:
     rows: list[Row] = []
-    for language in sorted(set(model.directory.spec.languages) & set(texts) - {"en"}):
-        into, out = (
-            score(
-                "chrf",
-                model,
-                [one[0].text for one in generate(model, SearchConfig(), texts[a], b, a)],
-                texts[b],
-                b,
-                a,
+    for language in languages:
+        if language != "en":
+            into, out = (
+                score("chrf", model, prism_mt.translate(texts[a], to=b, src_lang=a, model=model), texts[b], b, a)
+                for a, b in ((language, "en"), ("en", language))
             )
-            for a, b in ((language, "en"), ("en", language))
-        )
-        rows.append((language, into, out))
-        print(*rows[-1], flush=True)
+            rows.append((language, into, out))
+            print(*rows[-1], flush=True)
     return Table((Column("language"), number("into English", 1), number("from English", 1)), tuple(rows))
 
 
@@ -99,14 +82,15 @@ def distinct_bigrams(lists: Sequence[Sequence[str]]) -> float:
     return float(np.mean(shares))
 
 
-def paraphrase(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
+def paraphrase(model: str, texts: dict[str, list[str]], languages: Sequence[str]) -> Table:
     rows: list[Row] = []
-    for language in sorted(set(model.directory.spec.languages) & set(texts)):
+    for language in languages:
         inputs = texts[language]
-        for name, options in METHODS.items():
-            lists = [[one.text for one in found] for found in generate(model, options, inputs, language, language)]
-            first = [found[0] for found in lists]
-            pairs = [pair for found in lists for pair in itertools.permutations(found, 2)]
+        for name, search in METHODS.items():
+            found = prism_mt.paraphrase(inputs, lang=language, n=search.n, search=search, model=model)
+            lists = [[one.text for one in nbest] for nbest in found]
+            first = [one[0] for one in lists]
+            pairs = [pair for one in lists for pair in itertools.permutations(one, 2)]
             between = score("bleu", model, [a for a, _ in pairs], [b for _, b in pairs], language, language)
             copied = score("bleu", model, first, inputs, language, language)
             meaning = score("prism-ref", model, first, inputs, language, language)
@@ -117,35 +101,43 @@ def paraphrase(model: ModelInUse, texts: dict[str, list[str]]) -> Table:
 
 
 def mbr(
-    model: ModelInUse, texts: dict[str, list[str]], pair: str, samples: int, temperature: float
+    model: str, texts: dict[str, list[str]], pair: str, samples: int, temperature: float
 ) -> tuple[Table, Table]:
     source, target = pair.split("-")
     inputs, references = texts[source], texts[target]
-    drawn = generate(
-        model, SearchConfig(method="sample", n=samples, temperature=temperature), inputs, target, source
-    )
-    records = [Record(text, found) for text, found in zip(inputs, drawn, strict=True)]
-    outputs = {"beam 5": [one[0].text for one in generate(model, SearchConfig(), inputs, target, source)]}
-    outputs["first sample"] = [found[0].text for found in drawn]
+    sampling = SearchConfig(method="sample", n=samples, temperature=temperature)
+    drawn = prism_mt.translate(inputs, to=target, n=samples, src_lang=source, model=model, search=sampling)
+    lists = [[one.text for one in found] for found in drawn]
 
-    def choose(name: str, in_use: ModelInUse, some: Sequence[Record]) -> list[str]:
-        metric = make_metric(name, Setting(target, source, in_use, PrismOptions(long="truncate")))
-        ranked = rerank(some, utility(metric), by_source=name == "prism-src")
-        return [record.hypotheses[0].text for record in ranked]
+    def choose(name: str, runtime: Runtime, count: int) -> list[str]:
+        ranked = prism_mt.rerank(
+            lists[:count],
+            src=inputs[:count],
+            metric=metric(name, model),
+            lang=target,
+            src_lang=source,
+            runtime=runtime,
+        )
+        return [found[0].text for found in ranked]
 
-    few = records[: max(1, len(records) // 10)]
-    count = sum(len({one.text for one in record.hypotheses}) ** 2 for record in few)
+    few = max(1, len(lists) // 10)
+    count = sum(len(set(found)) ** 2 for found in lists[:few])
     rates: list[Row] = []
     engines: tuple[tuple[EngineName, bool], ...] = (("torch", True), ("torch", False), ("ct2", False))
     for engine, shared in engines:
-        in_use = ModelInUse(model.name, EngineConfig(engine=engine, cache=False))
-        in_use.engine.shares_sources = shared  # type: ignore[misc]
+        runtime = Runtime(EngineConfig(engine=engine, cache=False))
+        runtime.engine(model).shares_sources = shared  # type: ignore[misc]
         start = time.perf_counter()
-        choose("prism-ref", in_use, few)
+        choose("prism-ref", runtime, few)
         rates.append((engine, "yes" if shared else "no", count, count / (time.perf_counter() - start)))
-    cached = ModelInUse(model.name)
-    for name in ("chrf", "prism-src", "prism-ref"):
-        outputs[f"{samples} samples by {name}"] = choose(name, cached, records)
+    outputs = {
+        "beam 5": prism_mt.translate(inputs, to=target, src_lang=source, model=model),
+        "first sample": [found[0] for found in lists],
+        **{
+            f"{samples} samples by {name}": choose(name, Runtime(), len(lists))
+            for name in ("chrf", "prism-src", "prism-ref")
+        },
+    }
     rows = [
         (
             name,
@@ -170,13 +162,13 @@ def main() -> None:
     parser.add_argument("--pair", default="en-de")
     options = parser.parse_args()
     texts = flores(options.data, options.sentences or (1012 if options.table == "translate" else 100))
-    model = ModelInUse(options.model)
+    languages = sorted(set(Runtime().model(options.model).spec.languages) & set(texts))
     if options.table == "translate":
-        tables: tuple[Table, ...] = (translate(model, texts),)
+        tables: tuple[Table, ...] = (translate(options.model, texts, languages),)
     elif options.table == "paraphrase":
-        tables = (paraphrase(model, texts),)
+        tables = (paraphrase(options.model, texts, languages),)
     else:
-        tables = mbr(model, texts, options.pair, options.samples, options.temperature)
+        tables = mbr(options.model, texts, options.pair, options.samples, options.temperature)
     print("\n".join(map(to_text, tables)), end="")
 
 

@@ -32,19 +32,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import prism_mt
+from prism_mt import Metric, Runtime, make_metric
 from prism_mt._core.progress import track
+from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import ALL_LAYERS, minilm_folder, open_piece_encoder
 from prism_mt.evaluation.judgments import is_human
-from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.bertscore import MatchMetric
+from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.learned import MetricSpec, write_metric
 from prism_mt.metrics.learned_network import KINDS, RegressionNetwork
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.stats.correlation import pearson
 from prism_mt.stats.williams import williams_test
-from prism_mt.training.api import train_metric
 from prism_mt.training.config import Limits
 from prism_mt.training.regression.config import MetricConfig
 from prism_mt.training.regression.judgments import JudgedOutput, read_judged_outputs
@@ -96,11 +96,14 @@ def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more:
     (folder / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
+def minilm() -> PieceEncoder:
+    """MiniLM with all of its layers."""
+    return open_piece_encoder("minilm", "en", lambda: Runtime().model("mini"), config=ALL_LAYERS)
+
+
 def teach(folder: Path) -> None:
     """Fit the teacher to WMT16, and let it score those outputs and the shorter ones of WMT20, of which it saw none."""
-    encoder = StoredEncoder(
-        open_piece_encoder("minilm", "en", lambda: ModelInUse().directory, config=ALL_LAYERS), "all"
-    )
+    encoder = StoredEncoder(minilm(), "all")
     known, new = (list(read_judged_outputs(folder / name)) for name in ("wmt2016.tsv", "da2020.tsv"))
     new = [row for row in new if len(row.other.split()) <= 22 and len(row.hypothesis.split()) <= 30]
     human = np.array([row.score for row in known])
@@ -175,16 +178,19 @@ def assessments(folder: Path) -> list[str]:
 
 def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:
     """All that are compared, BERTr over MiniLM first of those with vectors."""
-    setting = Setting("en", model=ModelInUse(model or "mini"), encoder="minilm")
-    minilm = StoredEncoder(
-        open_piece_encoder("minilm", "en", lambda: setting.model.directory, config=ALL_LAYERS), "all"
-    )
-    found: dict[str, Metric] = {name: make_metric(name, setting) for name in ("bleu", "chrf")}
-    # All layers are kept, so that the trained metrics find these vectors too.
-    found["BERTr (minilm)"] = MatchMetric("bertr", minilm, "recall")
+    found = {"bleu": "bleu", "chrf": "chrf", "BERTr (minilm)": "bertr[encoder=minilm]"}
     if model:
-        found[f"BERTr ({model})"] = make_metric("bertr", Setting("en", model=setting.model))
-    return found | {folder: make_metric(folder, setting) for folder in trained}
+        found[f"BERTr ({model})"] = f"bertr[model={model}]"
+    return {title: make_metric(name) for title, name in (found | {name: name for name in trained}).items()}
+
+
+def segment_scores(
+    metric: str | Metric, hypotheses: Sequence[str], references: Sequence[str]
+) -> NDArray[np.float64]:
+    """A metric's scores of English outputs."""
+    [found] = prism_mt.score(hypotheses, ref=references, lang="en", metrics=metric).values()
+    scores: NDArray[np.float64] = found.segments[0]
+    return scores
 
 
 def table(data: Path, trained: Sequence[str], model: str | None) -> Table:
@@ -195,11 +201,10 @@ def table(data: Path, trained: Sequence[str], model: str | None) -> Table:
     human = {pair: np.array([float(row["da_z"]) for row in found]) for pair, found in judged.items()}
     scores: dict[str, dict[str, NDArray[np.float64]]] = {}
     for name, metric in metrics(trained, model).items():
-        scores[name] = {}
-        for pair, found in judged.items():
-            segments = (Segment(row["hyp"], (row["ref"],), row["src"]) for row in found)
-            results = track(metric.score(segments), f"{name} {pair}", len(found))
-            scores[name][pair] = np.array([one.score for one in results])
+        scores[name] = {
+            pair: segment_scores(metric, [row["hyp"] for row in found], [row["ref"] for row in found])
+            for pair, found in judged.items()
+        }
     lines: list[tuple[str | float, ...]] = []
     better = set()
     for place, (name, by_pair) in enumerate(scores.items()):
@@ -239,10 +244,9 @@ def figure1(options: argparse.Namespace, folder: Path) -> None:
                 kind=options.kind,
                 limits=Limits(epochs=options.epochs, patience=4),
             )
-            train_metric(config)
-            metric = make_metric(str(name), Setting("en"))
-            results = metric.score(Segment(one.hypothesis, (one.reference,)) for one in test)
-            points.append((size, raters, pearson(human, np.array([one.score for one in results]))))
+            prism_mt.train_metric(config)
+            found = segment_scores(str(name), [one.hypothesis for one in test], [one.reference for one in test])
+            points.append((size, raters, pearson(human, found)))
             write_points(folder / "figure1", points, len(test))
 
 
@@ -285,12 +289,12 @@ def speed(options: argparse.Namespace) -> Table:
     pairs = pairs[: options.pairs]
     with tempfile.TemporaryDirectory() as place:
         os.environ["PRISM_CACHE"] = place
-        encoder = open_piece_encoder("minilm", "en", lambda: ModelInUse().directory, config=ALL_LAYERS)
+        encoder = minilm()
         sizes = encoder.layers, encoder.width, 300
         # How fast a network is does not depend on what it has learned.
         spec = MetricSpec(options.kind, "minilm", encoder.digest, "en", *sizes, pieces=100)
         write_metric(Path(place) / "metric", spec, RegressionNetwork(options.kind, *sizes))
-        ours = make_metric(str(Path(place) / "metric"), Setting("en"))
+        ours = make_metric(str(Path(place) / "metric")).open(Runtime(), Languages("en"))
         peer = BERTScorer(model_type=str(minilm_folder()), num_layers=6, batch_size=64, device="cpu")
         segments = [Segment(hypothesis, (reference,)) for hypothesis, reference in pairs]
         work: dict[str, Callable[[], object]] = {

@@ -16,20 +16,17 @@ import lzma
 import os
 import random
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from perturb import PERTURBATIONS
 
-from prism_mt.engines.factory import EngineConfig
-from prism_mt.evaluation.judgments import Judgments, Texts
-from prism_mt.evaluation.readers import Request, read_judgments
+import prism_mt
+from prism_mt import EngineConfig, Metric, Runtime, make_metric
+from prism_mt.evaluation.collect import open_metrics
+from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.scoring import score_texts
-from prism_mt.metrics.base import Metric, Segment
-from prism_mt.metrics.prism import PrismOptions
-from prism_mt.metrics.registry import ModelInUse, Setting, make_metric
 from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.accuracy import segment_accuracy
 from prism_mt.stats.correlation import kendall_b
@@ -48,35 +45,21 @@ def subset(judgments: Judgments, limit: int | None, seed: int = 0) -> Judgments:
     judged = np.flatnonzero(judgments.judged().any(axis=0))
     if limit is not None and limit < len(judged):
         judged = np.sort(np.random.default_rng(seed).choice(judged, limit, replace=False))
-    texts = judgments.texts
-    assert texts is not None
-
-    def pick(column: tuple[str | None, ...]) -> tuple[str | None, ...]:
-        return tuple(column[index] for index in judged)
-
-    chosen = Texts(
-        pick(texts.sources),
-        {name: pick(column) for name, column in texts.references.items()},
-        {name: pick(column) for name, column in texts.outputs.items()},
-    )
-    names = tuple(judgments.segments[index] for index in judged)
-    return replace(judgments, segments=names, scores=judgments.scores[:, judged], texts=chosen, preferences=None)
+    return judgments.on_segments(judged.tolist())
 
 
-def mqm(model: ModelInUse, data: Path, names: list[str], metrics: list[str], limit: int | None) -> Table:
+def mqm(metrics: Sequence[Metric], runtime: Runtime, data: Path, names: list[str], limit: int | None) -> Table:
     rows: list[tuple[str | float, ...]] = []
     for title in names:
         file, reference = SETS[title]
-        pair = file.split("_")[-1]
-        [judgments] = read_judgments(data / "judgments" / f"{file}.jsonl.xz", Request(pair=pair))
+        judgments = prism_mt.read_judgments(data / "judgments" / f"{file}.jsonl.xz", pair=file.split("_")[-1])
         judgments = subset(judgments.without_humans(), limit)
-        source, target = pair.split("-")
-        for name in metrics:
-            metric = make_metric(name, Setting(target, source, model, PrismOptions(long="window")))
-            scores = score_texts(metric, judgments, reference, only_judged=True).align(judgments)
-            tau = 100 * kendall_b(judgments.scores.ravel(), scores.ravel())
-            accuracy = 100 * segment_accuracy(judgments.scores, scores)
-            rows.append((title, name, int(np.isfinite(judgments.scores).sum()), tau, accuracy))
+        human = judgments.scores
+        for scorer in open_metrics(metrics, judgments, runtime):
+            scores = score_texts(scorer, judgments, reference, only_judged=True).higher.segments
+            tau = 100 * kendall_b(human.ravel(), scores.ravel())
+            accuracy = 100 * segment_accuracy(human, scores)
+            rows.append((title, scorer.metric.name, int(np.isfinite(human).sum()), tau, accuracy))
             print(rows[-1], file=sys.stderr)
     columns = (Column("test set"), Column("metric"), Column("outputs", align="right"))
     return Table((*columns, number("tau-b ×100", 1), number("within-segment accuracy %", 1)), tuple(rows))
@@ -102,36 +85,29 @@ def cases(texts: dict[str, list[str]], language: str, limit: int | None) -> Iter
                 yield kind, text, changed, sources[index]
 
 
-def perturbations(model: ModelInUse, data: Path, limit: int | None) -> Table:
+def perturbations(model: str, runtime: Runtime, data: Path, limit: int | None) -> Table:
     texts = flores(data)
     rows: list[tuple[str | float, ...]] = []
-    for language in sorted(model.directory.spec.languages):
-        found = list(cases(texts, language, limit))
-        source = "de" if language == "en" else "en"
-        wins: dict[str, list[float]] = {}
-        for side in ("ref", "src"):
-            metric = make_metric(f"prism-{side}", Setting(language, source, model))
-            scores = iter(score_cases(metric, found))
-            for kind, *_ in found:
-                original, changed = next(scores), next(scores)
-                wins.setdefault(f"{side} {kind}", []).append(float(changed < original))
-                wins.setdefault(f"{side} all", []).append(float(changed < original))
-        kinds = ("all", *PERTURBATIONS)
-        rows.append(
-            (language, *(100 * float(np.mean(wins[f"{side} {k}"])) for side in ("ref", "src") for k in kinds))
+    for language in sorted(runtime.model(model).spec.languages):
+        kinds, originals, changed, sources = zip(*cases(texts, language, limit), strict=True)
+        scores = prism_mt.score(
+            {"original": originals, "perturbed": changed},
+            ref=originals,
+            src=sources,
+            lang=language,
+            src_lang="de" if language == "en" else "en",
+            model=model,
+            runtime=runtime,
         )
+        row: list[str | float] = [language]
+        for found in scores.values():
+            worse = found["perturbed"].segments < found["original"].segments
+            row += [100 * float(worse.mean())]
+            row += [100 * float(worse[np.array(kinds) == kind].mean()) for kind in PERTURBATIONS]
+        rows.append(tuple(row))
         print(rows[-1], file=sys.stderr)
     columns = [number(f"{side}: {kind}", 1) for side in ("ref", "src") for kind in ("all", *PERTURBATIONS)]
     return Table((Column("language"), *columns), tuple(rows))
-
-
-def score_cases(metric: Metric, found: list[tuple[str, str, str, str]]) -> list[float]:
-    segments = (
-        Segment(text, (original,), source)
-        for _, original, changed, source in found
-        for text in (original, changed)
-    )
-    return [result.score for result in metric.score(segments)]
 
 
 def main() -> None:
@@ -146,11 +122,12 @@ def main() -> None:
     parser.add_argument("--precision", default="float32")
     parser.add_argument("--format", choices=["text", "markdown", "tsv", "json"], default="text")
     options = parser.parse_args()
-    model = ModelInUse(options.model, EngineConfig(precision=options.precision))
+    runtime = Runtime(EngineConfig(precision=options.precision))
+    metrics = [make_metric(name, {"model": options.model, "overlong": "window"}) for name in options.metrics]
     if "mqm" in options.tests:
-        print(render(mqm(model, options.data, options.sets, options.metrics, options.segments), options.format))
+        print(render(mqm(metrics, runtime, options.data, options.sets, options.segments), options.format))
     if "perturbations" in options.tests:
-        print(render(perturbations(model, options.data, options.segments), options.format))
+        print(render(perturbations(options.model, runtime, options.data, options.segments), options.format))
 
 
 if __name__ == "__main__":
