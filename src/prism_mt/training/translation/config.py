@@ -54,7 +54,7 @@ class Initial(Config):
 
     encoder: str = option(
         "take the encoder of a model directory, of a .safetensors file with the weight names of our models, or of an "
-        "encoder (e5, or the folder of a BERT): all weights whose names and shapes fit",
+        "encoder (e5, or the folder of a BERT): all weights whose names and shapes fit; embeddings piece by piece",
         "",
     )
 

@@ -1,5 +1,6 @@
 """Initial weights of a translation model: the encoder of another model."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,13 +10,17 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.factory import read_encoder
+from prism_mt.encoders.tokens import SubwordTokenizer
 from prism_mt.models.directory import ModelDirectory, is_model_directory
 from prism_mt.models.network import Transformer
 from prism_mt.models.spec import Conventions, Symbol
+from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.log import say
 from prism_mt.training.translation.config import TrainConfig
 
 _SIDE = "encoder."
+_EMBEDDING = "encoder.embedding.weight"
+_LOG = logging.getLogger("prism_mt")
 
 
 def source_symbols(config: TrainConfig) -> tuple[Symbol, ...]:
@@ -28,34 +33,73 @@ def source_symbols(config: TrainConfig) -> tuple[Symbol, ...]:
     return Conventions().source
 
 
-def take_encoder(model: Transformer, name: str) -> None:
-    """Give a model all weights of an encoder whose names and shapes fit, and say which of its own remain random."""
-    found = _encoder_weights(name)
+def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: bool) -> None:
+    """Give a model all weights of an encoder whose names and shapes fit, and say which of its own remain random.
+
+    Rows of an embedding for another vocabulary, such as one that was pruned, are taken piece by piece. A frozen encoder
+    must be complete: nothing would ever train what remains random.
+    """
+    weights, theirs = _read(name)
     own = {key: tensor for key, tensor in model.state_dict().items() if key.startswith(_SIDE)}
-    fitting = [
-        key for key, tensor in own.items() if key in found and tuple(found[key].shape) == tuple(tensor.shape)
-    ]
+    fitting = {key: weights[key] for key, tensor in own.items() if key in weights and _fits(weights[key], tensor)}
+    if theirs is not None and _EMBEDDING in weights and _EMBEDDING not in fitting:
+        rows = _rows(vocabulary, theirs, weights[_EMBEDDING])
+        if rows is not None and _fits(rows, own[_EMBEDDING]):
+            fitting[_EMBEDDING] = rows
+    left = [key for key in own if key not in fitting]
     if not fitting:
         raise PrismError(f"no weight of {name} fits the encoder of this architecture")
+    if frozen and left:
+        raise PrismError(f"a frozen encoder must be complete, and {name} has no fitting {', '.join(left[:4])}")
     with torch.no_grad():
-        for key in fitting:
-            own[key].copy_(torch.from_numpy(np.array(found[key], dtype=np.float32)))
-    left = [key for key in own if key not in fitting]
+        for key, array in fitting.items():
+            own[key].copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
     say(f"{len(fitting)} of {len(own)} weights of the encoder are those of {name}")
     if left:
         say(f"random: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}")
 
 
-def _encoder_weights(name: str) -> Mapping[str, NDArray[np.float32]]:
+def _fits(array: NDArray[np.float32], tensor: torch.Tensor) -> bool:
+    return tuple(array.shape) == tuple(tensor.shape)
+
+
+def _rows(ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32]) -> NDArray[np.float32] | None:
+    """The rows of their table for our pieces; None where a piece is missing there."""
+    usual = Conventions()
+    special = {usual.bos, usual.pad, usual.eos, usual.unknown}
+    unknown = theirs.processor.unk_id()
+    places = [
+        index if index in special else int(theirs.processor.piece_to_id(ours.piece(index)))
+        for index in range(len(ours))
+    ]
+    missing = [index for index, place in enumerate(places) if place == unknown and index not in special]
+    if missing:
+        _LOG.warning(
+            "%d pieces such as %r are not in the encoder's vocabulary", len(missing), ours.piece(missing[0])
+        )
+        return None
+    rows: NDArray[np.float32] = table[places]
+    return rows
+
+
+def _read(name: str) -> tuple[Mapping[str, NDArray[np.float32]], Vocabulary | None]:
+    """Weights by canonical name, and the pieces of the embedding where they are known."""
     path = Path(name)
     if is_model_directory(path):
-        return ModelDirectory(path).weights()
+        directory = ModelDirectory(path)
+        return directory.weights(), directory.source
     if path.suffix == ".safetensors":
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
+        return _read_file(path), None
+    network = read_encoder(name)
+    pieces = network.tokenizer.vocabulary if isinstance(network.tokenizer, SubwordTokenizer) else None
+    return network.load(), pieces
 
-        try:
-            return {key: array.astype(np.float32) for key, array in load_file(path).items()}
-        except (OSError, SafetensorError) as error:
-            raise PrismError(f"cannot read {path}: {error}") from error
-    return read_encoder(name).load()
+
+def _read_file(path: Path) -> dict[str, NDArray[np.float32]]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return {key: array.astype(np.float32) for key, array in load_file(path).items()}
+    except (OSError, SafetensorError) as error:
+        raise PrismError(f"cannot read {path}: {error}") from error

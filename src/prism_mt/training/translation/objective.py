@@ -37,7 +37,7 @@ class TranslationObjective:
     def __init__(self, config: TrainConfig, world: World) -> None:
         self.config, self.world = config, world
         self.data = ShardDataset(config.data)
-        _, self.vocabulary = read_vocabularies(config.data)
+        self._source_vocabulary, self.vocabulary = read_vocabularies(config.data)
         self.conventions = Conventions(source=source_symbols(config))
         language_model = config.kind == "language-model"
         # A language model has no source: sorted as if it were the target, batches are tight.
@@ -82,7 +82,8 @@ class TranslationObjective:
     def begin(self, world: World) -> None:
         """Start from another encoder, or from piece vectors that counting gives, where that is asked for."""
         if self.config.initial.encoder and isinstance(self.model, Transformer):
-            take_encoder(self.model, self.config.initial.encoder)
+            frozen = "encoder" in self.config.frozen
+            take_encoder(self.model, self.config.initial.encoder, self._source_vocabulary, frozen)
         # Other processes get the first one's weights.
         if self.config.embeddings == "cooccurrence" and world.first and isinstance(self.model, Transformer):
             say("counting which pieces translate each other")
