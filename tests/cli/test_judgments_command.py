@@ -37,15 +37,10 @@ def test_pairs_are_written_and_counted(
     judgments: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["judgments", "pairs", str(judgments), "--folder", str(tmp_path / "pairs"), "--held-out", "10"]
-    assert main([*words, "--format", "json"]) == 0
-    [row] = json.loads(capsys.readouterr().out)[0]["rows"]
-    assert (row["segments"], row["outputs"], row["pairs"], row["training"], row["validation"]) == (
-        10,
-        30,
-        60,
-        48,
-        12,
-    )
+    for more, expected in ((["--whole-segments"], (10, 30, 60, 48, 12)), ([], (10, 30, 60, 50, 10))):
+        assert main([*words, "--format", "json", *more]) == 0
+        [row] = json.loads(capsys.readouterr().out)[0]["rows"]
+        assert tuple(row[name] for name in ("segments", "outputs", "pairs", "training", "validation")) == expected
     train, valid = (read_ranked(tmp_path / "pairs" / f"{part}.jsonl") for part in ("train", "valid"))
     assert [segment.segment for segment in valid] == ["8", "9"]
     assert train[0].ref == "reference 0"

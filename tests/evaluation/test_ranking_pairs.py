@@ -114,13 +114,26 @@ def ranked(lp: str, number: int, outputs: tuple[str, ...] = ("good", "bad", "wor
 
 def test_whole_segments_are_held_out_from_the_end_of_each_language_pair() -> None:
     segments = [ranked(lp, number) for number in range(4) for lp in ("en-de", "zh-en")]
-    train, valid = split_off(segments, 4)
+    train, valid = split_off(segments, 4, whole_segments=True)
     assert [(segment.lp, segment.segment) for segment in valid] == [
         *(("en-de", "2"), ("zh-en", "2"), ("en-de", "3"), ("zh-en", "3")),
     ]
     assert len(train) == 4
     with pytest.raises(PrismError, match="en-de has only 12 pairs, and 100 are to be held out"):
         split_off(segments, 100)
+
+
+def test_exactly_so_many_pairs_are_held_out() -> None:
+    segments = [ranked(lp, number) for number in range(4) for lp in ("en-de", "zh-en")]
+    train, valid = split_off(segments, 4)
+    assert [(segment.lp, segment.segment, len(segment.pairs)) for segment in valid] == [
+        *(("en-de", "2", 1), ("zh-en", "2", 1), ("en-de", "3", 3), ("zh-en", "3", 3)),
+    ]
+    # The last pair of segment 2, of its second and third output.
+    assert (valid[0].outputs, valid[0].pairs) == (("bad", "worse"), ((0, 1),))
+    assert [len(segment.pairs) for segment in train] == [3, 3, 3, 3, 2, 2]
+    assert count_pairs(train) + count_pairs(valid) == count_pairs(segments)
+    assert split_off(segments, 0) == (segments, [])
 
 
 def test_empty_and_long_outputs_take_their_pairs_with_them(caplog: pytest.LogCaptureFixture) -> None:

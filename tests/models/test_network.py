@@ -160,7 +160,7 @@ def test_dropout_only_in_training() -> None:
     assert torch.equal(model.eval()(source, target), model(source, target))
 
 
-def test_initialisation() -> None:
+def test_initialization() -> None:
     model = Transformer(dataclasses.replace(TINY, width=64, source_vocabulary=2000, target_vocabulary=2000))
     table = model.source_embedding
     assert torch.equal(table[1], torch.zeros(64))

@@ -17,7 +17,10 @@ def test_the_configuration_that_comes_along() -> None:
     with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mqm.toml") as path:
         found = load_finetune_config(path)
         assert found.train == (path.parent / "pairs" / "train.jsonl",)
+        assert "--non-translation 5" in path.read_text(encoding="utf-8")
     assert (found.model, found.ranking) == ("mini", Ranking())
+    assert (found.dropout, found.precision) == (0.1, "auto")
+    assert (found.limits, found.checkpoints.export) == (Limits(epochs=1.0), "last")
     assert (found.optimizer.learning_rate, found.optimizer.clip) == (1e-4, 1.2)
 
 

@@ -1,10 +1,14 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 from prism_mt._core.errors import PrismError
-from prism_mt.models.spec import weight_shapes
-from prism_mt.training.translation.config import load_train_config
+from prism_mt._core.options import describe
+from prism_mt.models.spec import Shape, weight_shapes
+from prism_mt.training.ranking.config import FinetuneConfig
+from prism_mt.training.regression.config import MetricConfig
+from prism_mt.training.translation.config import TrainConfig, load_train_config
 
 CONFIGS = Path(__file__).parents[2] / "src" / "prism_mt" / "assets" / "configs"
 BASE = """
@@ -34,12 +38,36 @@ def parameters(name: str, vocabulary: int) -> int:
     [
         ("prism39.toml", 65_400, 744_757_248),  # the published model
         ("mini.toml", 12_000, 10_182_144),
-        ("paraphraser-en.toml", 16_000, 385_810_432),
-        ("lm.toml", 64_000, 134_601_216),
+        ("paraphraser-en.toml", 16_000, 251_527_168),  # the published 253M, but for 0.6 %
+        ("lm.toml", 65_400, 369_281_024),  # as published
     ],
 )
 def test_sizes_of_the_configurations_that_come_with_prism(name: str, vocabulary: int, expected: int) -> None:
     assert parameters(name, vocabulary) == expected
+
+
+def test_published_settings_of_the_contrastive_models() -> None:
+    lm, paraphraser = (load_train_config(CONFIGS / name) for name in ("lm.toml", "paraphraser-en.toml"))
+    shape = lm.architecture
+    assert (shape.decoder_layers, shape.width, shape.decoder_feed_forward, shape.decoder_heads) == (
+        24,
+        1024,
+        4096,
+        16,
+    )
+    assert shape.positions == "sinusoidal"
+    assert lm.batches.tokens * lm.batches.accumulate == 131_072
+    assert (paraphraser.limits.epochs, paraphraser.limits.patience) == (33, 0)
+    assert paraphraser.batches.tokens * paraphraser.batches.accumulate == 31_200
+
+
+def test_every_option_has_a_help_text() -> None:
+    """The reference page is made from them."""
+    for kind in (TrainConfig, FinetuneConfig, MetricConfig, Shape):
+        names = {field.name for field in dataclasses.fields(kind)}
+        rows = {row.name: row for row in describe(kind)}
+        assert rows.keys() == names
+        assert all(row.help for row in rows.values())
 
 
 def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ class PairOptions(Config):
         "leave out ratings of human translations (Human-A, ref-B), for a metric of machine translation only", False
     )
     held_out: int = option("pairs per language pair for validation", 5000, metavar="N")
+    whole_segments: bool = option(
+        "hold out whole segments, rounded up; otherwise one of each language pair has pairs on both sides", False
+    )
     max_pieces: int | None = option("leave out texts of more pieces of --model", None, metavar="N")
     model: str = option("model whose pieces --max-pieces counts", DEFAULT_MODEL, metavar="M")
     test: list[Path] = option(
@@ -72,7 +75,7 @@ def run_pairs(options: PairOptions, output: TableOptions) -> None:
     keys = segment_keys(ranked)
     for judgments in read_all_judgments(options.test, pairs=pairs):
         warn_of_overlap(keys, judgments, "a model that is fine-tuned on these pairs")
-    train, valid = split_off(ranked, options.held_out)
+    train, valid = split_off(ranked, options.held_out, options.whole_segments)
     write_ranked(options.folder / "train.jsonl", train)
     write_ranked(options.folder / "valid.jsonl", valid)
     write_tables([_counts(ranked, valid)], output)
@@ -96,7 +99,7 @@ def _counts(ranked: list[RankedSegment], valid: list[RankedSegment]) -> Table:
 
 
 _EPILOG = """example:
-  prism judgments pairs wmt20_mqm_en-de.jsonl wmt20_mqm_zh-en.jsonl --folder pairs
+  prism judgments pairs wmt20_mqm_en-de.jsonl wmt20_mqm_zh-en.jsonl --reference Human-A.0 --folder pairs
   prism finetune CONFIG.toml"""
 
 COMMAND = Group(

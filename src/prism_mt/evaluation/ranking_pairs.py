@@ -80,10 +80,13 @@ def rank_segments(
     return ranked
 
 
-def split_off(segments: Sequence[RankedSegment], pairs: int) -> tuple[list[RankedSegment], list[RankedSegment]]:
-    """Hold out the last `pairs` pairs of every language pair, rounded up to whole segments.
+def split_off(
+    segments: Sequence[RankedSegment], pairs: int, whole_segments: bool = False
+) -> tuple[list[RankedSegment], list[RankedSegment]]:
+    """Hold out exactly the last `pairs` pairs of every language pair, as published.
 
-    Whole segments, because a segment on both sides would be validated on texts that it was trained on.
+    One segment of each then has pairs on both sides. With `whole_segments` the number is rounded up, so that nothing is
+    validated on texts that it was trained on.
     """
     totals: Counter[str] = Counter()
     for segment in segments:
@@ -92,11 +95,16 @@ def split_off(segments: Sequence[RankedSegment], pairs: int) -> tuple[list[Ranke
     kept: list[RankedSegment] = []
     held: list[RankedSegment] = []
     for segment in reversed(segments):
-        if held_out[segment.lp] < pairs:
-            held_out[segment.lp] += len(segment.pairs)
-            held.append(segment)
-        else:
+        missing = pairs - held_out[segment.lp]
+        if missing <= 0:
             kept.append(segment)
+        elif whole_segments or len(segment.pairs) <= missing:
+            held.append(segment)
+            held_out[segment.lp] += len(segment.pairs)
+        else:
+            kept.append(_only(segment, segment.pairs[:-missing]))
+            held.append(_only(segment, segment.pairs[-missing:]))
+            held_out[segment.lp] += missing
     for lp, total in totals.items():
         if held_out[lp] == total:
             raise PrismError(f"{lp} has only {total:,} pairs, and {pairs:,} are to be held out: hold out fewer")

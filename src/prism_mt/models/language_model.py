@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from prism_mt._core.errors import PrismError
-from prism_mt.models.network import Output, Stack, fill, initialise
+from prism_mt.models.network import Output, Stack, fill, initialize
 from prism_mt.models.spec import Architecture, Weights, check_weights
 
 
@@ -16,7 +16,7 @@ class LanguageModel(nn.Module):
         self.architecture = architecture
         self.decoder = Stack(architecture, "decoder", cross=False, embedding=True, dropout=dropout)
         self.output = Output(architecture)
-        initialise(self)
+        initialize(self)
 
     @property
     def target_embedding(self) -> Tensor:

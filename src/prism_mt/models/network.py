@@ -197,7 +197,7 @@ class Transformer(nn.Module):
         self.encoder = Stack(architecture, "encoder", cross=False, embedding=True, dropout=dropout)
         self.decoder = Stack(architecture, "decoder", cross=True, embedding=own, dropout=dropout)
         self.output = Output(architecture)
-        initialise(self)
+        initialize(self)
 
     @property
     def source_embedding(self) -> Tensor:
@@ -230,7 +230,7 @@ class Transformer(nn.Module):
         return self.decode(target_input, self.encode(source, source_padding_mask), source_padding_mask)
 
 
-def initialise(model: nn.Module) -> None:
+def initialize(model: nn.Module) -> None:
     """Random weights as the reference implementation draws them; the row of padding is zero."""
     for module in model.modules():
         if isinstance(module, nn.Linear):

@@ -139,7 +139,7 @@ class TranslationLoss(nn.Module):
         return self
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Sums over the predicted tokens: the loss to minimise, and the negative log-likelihood to report."""
+        """Sums over the predicted tokens: the loss to minimize, and the negative log-likelihood to report."""
         if isinstance(self.model, Transformer):
             states = self.model(batch.source, batch.target_input, batch.source_padding)
         else:
