@@ -13,10 +13,12 @@ from prism_mt.training.translation.config import TrainConfig
 
 
 def write_config(config: TrainConfig, path: Path, **changes: Any) -> str:
-    """The configuration as TOML: it has only tables, numbers, texts and switches."""
+    """The configuration as TOML: it has only tables, lists, numbers, texts and switches."""
     table = dataclasses.asdict(dataclasses.replace(config, **changes))
     lines, tables = [], []
     for key, value in table.items():
+        if value is None:
+            continue
         if not isinstance(value, dict):
             lines.append(f"{key} = {_toml(value)}")
             continue
@@ -29,6 +31,8 @@ def write_config(config: TrainConfig, path: Path, **changes: Any) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return str(value) if isinstance(value, int | float) else f'"{value}"'
 
 
