@@ -67,7 +67,7 @@ def tune(name: str, options: argparse.Namespace) -> str:
     pairs = options.folder / ("pairs-humans" if options.humans else "pairs")
     if not (pairs / "valid.jsonl").exists():
         files = [str(options.data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz") for pair in ("en-de", "zh-en")]
-        words = ["--reference", "Human-A.0", *([] if options.humans else ["--no-humans", "--whole-segments"])]
+        words = ["--reference", "Human-A.0", *([] if options.humans else ["--no-humans"])]
         if prism(["judgments", "pairs", *files, "--folder", str(pairs), *words]):
             raise SystemExit(2)
     with resources.as_file(resources.files("prism_mt") / f"assets/configs/{options.config}.toml") as path:

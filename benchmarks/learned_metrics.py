@@ -1,17 +1,14 @@
-"""Embedding and learned metrics on WMT17 segments into English, beside Mathur et al. 2019.
+"""Networks trained on judgments of outputs in English, as by Mathur et al. 2019: their data, a teacher, raters, speed.
 
     python benchmarks/learned_metrics.py prepare FOLDER     judgments of WMT15 and WMT16, a configuration per network
     python benchmarks/learned_metrics.py teach FOLDER       scores of a linear teacher, for networks to imitate first
     prism metric train FOLDER/esim.toml                     and so on, for those that are wanted
-    python benchmarks/learned_metrics.py table [FOLDER/esim …] [--model M]
+    prism metaeval wmt17_da_seg.tsv.xz --protocol wmt17-seg --metric bertr FOLDER/esim --encoder minilm
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
     python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
 
-Pearson with the judgments of each pair's 560 outputs, and their mean. A star: significantly better than BERTr over
-MiniLM (Williams, p < 0.05). With `--model`, also BERTr over that translation model's own encoder. The paper's numbers
-have BERT-base (110M parameters, 12 layers) as encoder; ours have MiniLM (22M, 6 layers), because its weights can be
-installed with pip and used offline. The paper's TrainL had 125,000 single judgments that were never released; in its
-place, `-large` adds the direct assessments of WMT20 zh-en, nearly all of them by one annotator.
+The paper's TrainL had 125,000 single judgments that were never released; in its place, `-large` adds the direct
+assessments of WMT20 zh-en, nearly all of them by one annotator.
 
 `-taught` learns to imitate a teacher before it learns from people: a linear combination of how well each layer's pieces
 are matched (recall and precision), fitted to WMT16. The teacher can score any pair, so there is more to learn from;
@@ -33,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prism_mt
-from prism_mt import Metric, Runtime, make_metric
+from prism_mt import Runtime, make_metric
 from prism_mt._core.progress import track
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
@@ -44,24 +41,12 @@ from prism_mt.metrics.learned import MetricSpec, write_metric
 from prism_mt.metrics.learned_network import KINDS, RegressionNetwork
 from prism_mt.report.table import Column, Table, number, to_text
 from prism_mt.stats.correlation import pearson
-from prism_mt.stats.williams import williams_test
 from prism_mt.training.config import Limits
 from prism_mt.training.regression.config import MetricConfig
 from prism_mt.training.regression.judgments import JudgedOutput, read_judged_outputs
 
 _MQM = "wmt20_mqm_zh-en.jsonl.xz"
 LONGEST = 30
-PAIRS = ("cs-en", "de-en", "fi-en", "lv-en", "ru-en", "tr-en", "zh-en")
-PAPER = {
-    "paper: BLEU": (0.435, 0.432, 0.571, 0.393, 0.484, 0.538, 0.512),
-    "paper: BERTr": (0.655, 0.650, 0.777, 0.671, 0.680, 0.702, 0.687),
-    "paper: BiLSTM, TrainS": (0.517, 0.556, 0.735, 0.672, 0.606, 0.619, 0.565),
-    "paper: BiLSTM + attention, TrainS": (0.611, 0.603, 0.763, 0.740, 0.655, 0.695, 0.694),
-    "paper: ESIM, TrainS": (0.534, 0.546, 0.757, 0.704, 0.621, 0.632, 0.629),
-    "paper: BiLSTM, TrainL": (0.628, 0.621, 0.774, 0.732, 0.689, 0.682, 0.655),
-    "paper: BiLSTM + attention, TrainL": (0.704, 0.710, 0.818, 0.777, 0.744, 0.753, 0.737),
-    "paper: ESIM, TrainL": (0.692, 0.706, 0.829, 0.764, 0.726, 0.776, 0.732),
-}
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
@@ -176,48 +161,6 @@ def assessments(folder: Path) -> list[str]:
     ]
 
 
-def metrics(trained: Sequence[str], model: str | None) -> dict[str, Metric]:
-    """All that are compared, BERTr over MiniLM first of those with vectors."""
-    found = {"bleu": "bleu", "chrf": "chrf", "BERTr (minilm)": "bertr[encoder=minilm]"}
-    if model:
-        found[f"BERTr ({model})"] = f"bertr[model={model}]"
-    return {title: make_metric(name) for title, name in (found | {name: name for name in trained}).items()}
-
-
-def segment_scores(
-    metric: str | Metric, hypotheses: Sequence[str], references: Sequence[str]
-) -> NDArray[np.float64]:
-    """A metric's scores of English outputs."""
-    [found] = prism_mt.score(hypotheses, ref=references, lang="en", metrics=metric).values()
-    scores: NDArray[np.float64] = found.segments[0]
-    return scores
-
-
-def table(data: Path, trained: Sequence[str], model: str | None) -> Table:
-    """Pearson of each metric on each pair, then the paper's."""
-    judged: dict[str, list[dict[str, str]]] = {pair: [] for pair in PAIRS}
-    for row in rows(data / "judgments" / "wmt17_da_seg.tsv.xz"):
-        judged[row["lp"]].append(row)
-    human = {pair: np.array([float(row["da_z"]) for row in found]) for pair, found in judged.items()}
-    scores: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for name, metric in metrics(trained, model).items():
-        scores[name] = {
-            pair: segment_scores(metric, [row["hyp"] for row in found], [row["ref"] for row in found])
-            for pair, found in judged.items()
-        }
-    lines: list[tuple[str | float, ...]] = []
-    better = set()
-    for place, (name, by_pair) in enumerate(scores.items()):
-        correlations = [pearson(human[pair], by_pair[pair]) for pair in PAIRS]
-        lines.append((name, *correlations, float(np.mean(correlations))))
-        for column, pair in enumerate(PAIRS, start=1):
-            if williams_test(human[pair], by_pair[pair], scores["BERTr (minilm)"][pair]).p < 0.05:
-                better.add((place, column))
-    lines += [(name, *values, float(np.mean(values))) for name, values in PAPER.items()]
-    columns = (Column("metric"), *(number(pair) for pair in PAIRS), number("mean"))
-    return Table(columns, tuple(lines), bold=frozenset(better), notes=("*: better than BERTr (minilm), p < 0.05",))
-
-
 def figure1(options: argparse.Namespace, folder: Path) -> None:
     """The paper's figure 1: are ratings better spent on more outputs, or on several raters of the same?
 
@@ -245,8 +188,13 @@ def figure1(options: argparse.Namespace, folder: Path) -> None:
                 limits=Limits(epochs=options.epochs, patience=4),
             )
             prism_mt.train_metric(config)
-            found = segment_scores(str(name), [one.hypothesis for one in test], [one.reference for one in test])
-            points.append((size, raters, pearson(human, found)))
+            [scores] = prism_mt.score(
+                [one.hypothesis for one in test],
+                ref=[one.reference for one in test],
+                lang="en",
+                metrics=str(name),
+            ).values()
+            points.append((size, raters, pearson(human, scores.segments[0])))
             write_points(folder / "figure1", points, len(test))
 
 
@@ -315,28 +263,25 @@ def speed(options: argparse.Namespace) -> Table:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PRISM_DATA", "../shared/data")))
-    parser.add_argument("--model", help="table: also BERTr over this translation model's encoder")
     parser.add_argument("--kind", choices=KINDS, default="esim", help="figure1, speed: the network")
     sizes = (500, 1000, 2000, 4000, 8000, 16000)
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes, help="figure1: outputs to train on")
     parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
     parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
-    parser.add_argument("what", choices=("prepare", "teach", "table", "figure1", "speed"))
-    parser.add_argument("folders", nargs="*", help="prepare, teach, figure1: where to write; table: trained")
+    parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed"))
+    parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
     options = parser.parse_args()
-    if options.what in ("prepare", "teach", "figure1") and len(options.folders) != 1:
-        parser.error(f"{options.what} needs one folder")
-    if options.what == "prepare":
-        prepare(options.data, Path(options.folders[0]))
-    elif options.what == "teach":
-        teach(Path(options.folders[0]))
-    elif options.what == "figure1":
-        figure1(options, Path(options.folders[0]))
-    elif options.what == "speed":
+    if options.what == "speed":
         print(to_text(speed(options)), end="")
+    elif options.folder is None:
+        parser.error(f"{options.what} needs a folder")
+    elif options.what == "prepare":
+        prepare(options.data, options.folder)
+    elif options.what == "teach":
+        teach(options.folder)
     else:
-        print(to_text(table(options.data, options.folders, options.model)), end="")
+        figure1(options, options.folder)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The original tool's numbers on its own checkpoint layout."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,12 +9,7 @@ import pytest
 from prism_mt import Prism
 from prism_mt.cli.main import main
 
-_FIXTURES = Path(os.environ.get("PRISM_FIXTURES", Path(__file__).parents[2] / "shared" / "fixtures"))
-_FOLDER = _FIXTURES / "fairseq-postnorm"
-
-pytestmark = pytest.mark.skipif(
-    not _FOLDER.is_dir(), reason=f"needs the golden checkpoint {_FOLDER} (set PRISM_FIXTURES)"
-)
+_FOLDER = Path(__file__).parent / "fixtures" / "fairseq-postnorm"
 
 Engine = Literal["ct2", "torch"]
 _CASES = [(language, temperature) for language in ("en", "de", "zh") for temperature in (1.0, 0.7)]

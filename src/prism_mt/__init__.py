@@ -107,11 +107,13 @@ __all__ = [  # noqa: PLE0604, RUF100
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"prism_mt.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'prism_mt' has no attribute {name!r}")
+if not TYPE_CHECKING:  # so that type checkers find misspelled names
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used."""
+        if name in _HOMES:
+            return getattr(importlib.import_module(f"prism_mt.{_HOMES[name]}"), name)
+        raise AttributeError(f"module 'prism_mt' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
