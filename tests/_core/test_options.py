@@ -111,3 +111,14 @@ def test_an_option_of_another_config_keeps_its_help_and_limits() -> None:
     assert describe(Wider)[0].help == "hypotheses kept at each step"
     with pytest.raises(PrismError, match="beam must be at least 1, not 0"):
         Wider(beam=0)
+
+
+def test_a_string_in_the_place_of_a_path() -> None:
+    @dataclass(frozen=True)
+    class Files(Config):
+        folder: Path = option("some folder")
+        other: Path | None = option("another", None)
+
+    assert Files("a/b", "c") == Files(Path("a/b"), Path("c"))  # type: ignore[arg-type]
+    with pytest.raises(PrismError, match="folder must be of type Path, not 3"):
+        Files(3)  # type: ignore[arg-type]

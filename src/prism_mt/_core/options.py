@@ -85,7 +85,9 @@ def check_values(config: Any) -> None:
     hints = typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        _convert(value, hints[field.name], field.name, strict=True)
+        converted = _convert(value, hints[field.name], field.name, strict=True)
+        if isinstance(converted, Path) and converted is not value:
+            object.__setattr__(config, field.name, converted)  # a string in the place of a path will do
         low, high = field.metadata.get("low"), field.metadata.get("high")
         if isinstance(value, int | float) and not isinstance(value, bool):
             _check_limits(field.name, value, low, high)
