@@ -58,7 +58,7 @@ def timed(run: Callable[[], Result]) -> tuple[Result, float, float]:
     return result, time.perf_counter() - start, time.process_time() - cpu
 
 
-def test_all(statistic: Statistic, human: Matrix, metrics: list[Matrix], draws: int) -> list[float]:
+def all_p_values(statistic: Statistic, human: Matrix, metrics: list[Matrix], draws: int) -> list[float]:
     """p-values of every pair of metrics."""
     return [
         permutation_test(statistic, human, a, b, np.random.default_rng(SEED), draws).p
@@ -81,9 +81,9 @@ def rows_of(size: tuple[int, int, int], reference_draws: int) -> list[tuple[str 
         (name, "values", our_seconds, cpu, their_seconds, their_seconds / our_seconds, difference)
     ]
     statistic = SoftPairwiseAccuracy(segments, np.random.default_rng(SEED), DRAWS)
-    _, our_seconds, cpu = timed(lambda: test_all(statistic, human, metrics, DRAWS))
-    few = test_all(statistic, human, metrics, reference_draws)
-    theirs, their_seconds, _ = timed(lambda: test_all(reference, human, metrics, reference_draws))
+    _, our_seconds, cpu = timed(lambda: all_p_values(statistic, human, metrics, DRAWS))
+    few = all_p_values(statistic, human, metrics, reference_draws)
+    theirs, their_seconds, _ = timed(lambda: all_p_values(reference, human, metrics, reference_draws))
     their_seconds *= DRAWS / reference_draws
     difference = max(abs(a - b) for a, b in zip(few, theirs, strict=True))
     rows.append((name, "PERM-BOTH", our_seconds, cpu, their_seconds, their_seconds / our_seconds, difference))

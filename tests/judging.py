@@ -10,8 +10,8 @@ from prism_mt.evaluation.ratings import Ratings
 from prism_mt.evaluation.scoring import TextScorer
 from prism_mt.metrics.base import Languages, Metric
 from prism_mt.metrics.runtime import Runtime
-from prism_mt.metrics.scores import MetricScores, mean_scores
-from prism_mt.stats.arrays import Matrix, Vector
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import Matrix, Vector, row_means
 
 
 def judged(
@@ -30,7 +30,7 @@ def scored(
     lower_is_better: bool = False,
 ) -> MetricScores:
     """A metric's scores; those of systems are means where none are given."""
-    own = mean_scores(scores) if system_scores is None else np.asarray(system_scores)
+    own = row_means(scores) if system_scores is None else np.asarray(system_scores)
     return MetricScores(
         metric,
         tuple(systems),

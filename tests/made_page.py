@@ -7,8 +7,9 @@ import numpy as np
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Significance, compare_systems
 from prism_mt.metrics.base import TokenTrace
-from prism_mt.metrics.scores import Matrix, MetricScores, Traces, mean_scores
+from prism_mt.metrics.scores import Matrix, MetricScores, Traces
 from prism_mt.report.page import Page
+from prism_mt.stats.arrays import row_means
 from prism_mt.text.lines import lines_of
 from prism_mt.text.parallel import ParallelText
 
@@ -44,4 +45,4 @@ def make_page(
 def _scores(
     name: str, systems: tuple[str, ...], rows: Matrix, tokens: tuple[Traces, ...] | None = None
 ) -> MetricScores:
-    return MetricScores(name, systems, rows, mean_scores(rows), f"{name}|made", name == ERRORS, tokens=tokens)
+    return MetricScores(name, systems, rows, row_means(rows), f"{name}|made", name == ERRORS, tokens=tokens)

@@ -157,7 +157,10 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             "needs the language of the candidates: give --lang",
         ),
         (("rerank", "lists.jsonl"), "needs the language of the candidates: give --lang"),
-        (("rerank", "lists.jsonl", "--to", "en", "-m", "blue"), "no metric 'blue'; did you mean 'bleu'?"),
+        (
+            ("rerank", "lists.jsonl", "--to", "en", "-m", "blue"),
+            "no metric 'blue', and no folder of a learned one; did you mean 'bleu'?",
+        ),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
         (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: there is nothing to rerank"),
     ],

@@ -9,13 +9,14 @@ from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.buckets import by_length, by_name, by_value
 from prism_mt.evaluation.compare import Significance, agreements, compare_systems
 from prism_mt.evaluation.external_scores import read_external_scores
-from prism_mt.metrics.scores import MetricScores, mean_scores
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import row_means
 
 
 def measured(rows: list[list[float]], lower: bool = False, metric: str = "m") -> MetricScores:
     matrix = np.array(rows)
     names = tuple("ABCDE"[: len(rows)])
-    return MetricScores(metric, names, matrix, mean_scores(matrix), f"{metric}|made", lower)
+    return MetricScores(metric, names, matrix, row_means(matrix), f"{metric}|made", lower)
 
 
 GOOD, MIDDLE, BAD = [-1.0, -1.2] * 10, [-1.1, -1.1] * 10, [-3.0, -3.2] * 10

@@ -40,7 +40,7 @@ def test_names_stand_for_metrics(text: str, expected: Metric) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("chfr", "no metric 'chfr'; did you mean 'chrf'"),
+        ("chfr", "no metric 'chfr', and no folder of a learned one; did you mean 'chrf'"),
         ("chrf[word_ordr=1]", "no option 'word_ordr'; did you mean 'word_order'"),
         ("chrf[word_order=two]", "word_order must be of type int, not 'two'"),
         ("chrf[word_order=99]", "word_order must be between 0 and 20, not 99"),

@@ -179,21 +179,6 @@ def from_table(table: Mapping[str, Any], kind: type[Kind], where: str, default: 
         raise PrismError(f"{where}: {error}") from error
 
 
-def check_choices(settings: Any) -> None:
-    """Check that fields with a fixed set of values have one of them, which Python itself does not do."""
-    for name, hint in typing.get_type_hints(type(settings)).items():
-        kinds = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
-        choices = [
-            choice
-            for kind in kinds
-            if typing.get_origin(kind) is typing.Literal
-            for choice in typing.get_args(kind)
-        ]
-        value = getattr(settings, name)
-        if choices and value not in choices and not (value is None and type(None) in kinds):
-            raise PrismError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-
-
 def _is_required(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 

@@ -91,9 +91,7 @@ def make_metric(text: "str | Metric", options: Mapping[str, Any] | None = None) 
     if kind is None:
         learned = parse_folder(name)
         if learned is None:
-            raise PrismError(
-                f"no metric {name!r}{suggestion(name, known)}; the folder of a learned metric is one, too"
-            )
+            raise PrismError(f"no metric {name!r}, and no folder of a learned one{suggestion(name, known)}")
         kind, given = learned
     hints = typing.get_type_hints(kind)
     own = {field.name for field in dataclasses.fields(kind)}

@@ -257,15 +257,6 @@ class Scores(Mapping[str, MetricScores]):
         return f"<table><thead><tr>{top}</tr></thead><tbody>{rest}</tbody></table>"
 
 
-def mean_scores(segments: Matrix) -> Vector:
-    """Average each row over its known values; NaN for a row that has none."""
-    known = ~np.isnan(segments)
-    count = known.sum(axis=1)
-    total = np.where(known, segments, 0.0).sum(axis=1)
-    means: Vector = np.divide(total, count, out=np.full(len(segments), np.nan), where=count > 0)
-    return means
-
-
 def _system_dict(one: SystemScores, tokens: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "system": one.system,
