@@ -24,7 +24,7 @@ path = "pairs.tsv"
 group = "web"
 
 [[step]]
-kind = "normalise"
+kind = "normalize"
 
 [[step]]
 kind = "length"

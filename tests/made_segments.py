@@ -10,7 +10,7 @@ WORDS = [word for sentence in SENTENCES[5:8] for word in sentence.split()]
 
 
 def made_segments(count: int, outputs: int, lp: str = "en-de") -> list[RankedSegment]:
-    """Random words in an order of preference that is just as random: it can only be learnt by heart."""
+    """Random words in an order of preference that is just as random: it can only be learned by heart."""
     draw = random.Random(lp)
     pairs = tuple((a, b) for a in range(outputs) for b in range(a + 1, outputs))
     found = []

@@ -43,7 +43,7 @@ def change_number_or_name(text: str, language: str, generator: random.Random) ->
     if language in _UNSPACED:
         return None
     words = text.split(" ")
-    # German capitalises every noun, so a capital inside a sentence does not tell a name there.
+    # German capitalizes every noun, so a capital inside a sentence does not tell a name there.
     if language == "de":
         return None
     places = [index for index, word in enumerate(words) if index and re.fullmatch(r"[^\W\d_]\w{2,}[,.]?", word)]
@@ -58,7 +58,7 @@ def change_number_or_name(text: str, language: str, generator: random.Random) ->
 
 
 def swap_words(text: str, language: str, generator: random.Random) -> str | None:
-    """Two neighbouring words inside the sentence change places."""
+    """Two neighboring words inside the sentence change places."""
     units, joint = _units(text, language)
     places = [
         index

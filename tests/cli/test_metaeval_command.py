@@ -184,11 +184,11 @@ def test_one_metric_with_several_models(
     assert judged(model, model) == alone[model]
 
 
-def test_warns_of_a_model_that_learnt_from_the_judgments(
+def test_warns_of_a_model_that_learned_from_the_judgments(
     caplog: pytest.LogCaptureFixture, judgments: Path, tmp_path: Path
 ) -> None:
-    learnt = dataclasses.replace(make_model(), judged=frozenset({segment_key("de-en", "quelle")}))
-    folder = str(write_model(learnt, tmp_path / "tuned").folder)
+    learned = dataclasses.replace(make_model(), judged=frozenset({segment_key("de-en", "quelle")}))
+    folder = str(write_model(learned, tmp_path / "tuned").folder)
     renamed = str(judgments.rename(judgments.with_name("made_de-en.jsonl")))
     for command in ([], ["references"]):
         caplog.clear()

@@ -127,7 +127,7 @@ def known(server: _Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     digest = f"md5:{fairseq.digest(tmp_path / 'original')}"
     address = f"http://127.0.0.1:{server.server_port}/m.tar"
     entry = KnownModel("made", "made in the test", "de en", "0M", "MIT", address, digest)
-    monkeypatch.setattr(zoo, "CATALOGUE", (entry,))
+    monkeypatch.setattr(zoo, "CATALOG", (entry,))
     return address
 
 
@@ -149,11 +149,11 @@ def test_get_resumes_and_converts(capsys: Any, cache: Path, server: _Server, kno
 def test_get_refuses_another_content(
     capsys: Any, cache: Path, server: _Server, known: str, monkeypatch: Any
 ) -> None:
-    wrong = zoo.CATALOGUE[0].__class__("made", "", "de", "", "", known, "md5:0000")
-    monkeypatch.setattr(zoo, "CATALOGUE", (wrong,))
+    wrong = zoo.CATALOG[0].__class__("made", "", "de", "", "", known, "md5:0000")
+    monkeypatch.setattr(zoo, "CATALOG", (wrong,))
     code, _, err = run(capsys, "get", "made", "--address", known)
     assert code == 2
-    assert "is not the catalogue's made" in err
+    assert "is not the catalog's made" in err
     assert os.listdir(cache / "models") == []
 
 

@@ -12,7 +12,7 @@ from prism_mt.corpus.steps.decontaminate import Decontaminate
 from prism_mt.corpus.steps.language import LanguageFilter
 from prism_mt.corpus.steps.length import Length
 from prism_mt.corpus.steps.margin import MarginColumn
-from prism_mt.corpus.steps.normalise import Normalise
+from prism_mt.corpus.steps.normalize import Normalize
 from prism_mt.corpus.steps.script import ScriptFilter, script_of
 
 
@@ -30,13 +30,13 @@ def row(text1: str, text2: str, languages: str = "de-en", margin: float | None =
         ("NFC", "co\u00adoperate\ufeff", "cooperate"),
     ],
 )
-def test_normalise(context: Context, form: str, before: str, after: str) -> None:
-    step = Normalise(Normalise.Config(form=form), context)  # type: ignore[arg-type]
+def test_normalize(context: Context, form: str, before: str, after: str) -> None:
+    step = Normalize(Normalize.Config(form=form), context)  # type: ignore[arg-type]
     assert [kept.text1 for kept in step.apply([row(before, "x")])] == [after]
 
 
-def test_normalise_drops_a_side_that_vanishes(context: Context) -> None:
-    assert Normalise(Normalise.Config(), context).apply([row("\u200b", "x")]) == []
+def test_normalize_drops_a_side_that_vanishes(context: Context) -> None:
+    assert Normalize(Normalize.Config(), context).apply([row("\u200b", "x")]) == []
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_copies_at_the_thresholds(context: Context, text1: str, text2: str, kept
     def words(text: str) -> Sequence[str]:
         return text.split()
 
-    step = CopyFilter(CopyFilter.Config(), context, tokenise=words)
+    step = CopyFilter(CopyFilter.Config(), context, tokenize=words)
     assert bool(step.apply([row(text1, text2)])) is kept
 
 

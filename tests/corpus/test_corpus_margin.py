@@ -25,10 +25,10 @@ def plain_margin(vectors1: npt.NDArray[Any], vectors2: npt.NDArray[Any], k: int)
 def test_margin_by_hand() -> None:
     x = np.array([[1, 0], [0, 1]], dtype=np.float32)
     y = np.array([[0.6, 0.8], [0.8, 0.6]], dtype=np.float32)
-    # Row 0: cos 0.6; neighbours of x: 0.6 and 0.8, of y: 0.6 and 0.8; all means are 0.7
-    assert margin_scores(x, y, neighbours=2) == pytest.approx([0.6 / 0.7, 0.6 / 0.7])
-    # With one neighbour only the nearest counts: 0.8
-    assert margin_scores(x, y, neighbours=1) == pytest.approx([0.6 / 0.8, 0.6 / 0.8])
+    # Row 0: cos 0.6; neighbors of x: 0.6 and 0.8, of y: 0.6 and 0.8; all means are 0.7
+    assert margin_scores(x, y, neighbors=2) == pytest.approx([0.6 / 0.7, 0.6 / 0.7])
+    # With one neighbor only the nearest counts: 0.8
+    assert margin_scores(x, y, neighbors=1) == pytest.approx([0.6 / 0.8, 0.6 / 0.8])
 
 
 def test_margin_against_the_plain_formula_with_repeated_sentences() -> None:
@@ -42,7 +42,7 @@ def test_margin_against_the_plain_formula_with_repeated_sentences() -> None:
 def test_threshold_of_the_group_and_the_margin_of_what_stays(context: Context) -> None:
     x = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
     y = np.array([[0.8, 0.6], [0.8, 0.6], [0.6, 0.8]], dtype=np.float32)
-    # cos 0.8; two different neighbours with 0.8 and 0.6 on either side
+    # cos 0.8; two different neighbors with 0.8 and 0.6 on either side
     rows = [Row(source, 1, "de", "en", "a", "b") for source in (0, 1, 0)]
     step = Margin(Margin.Config(threshold=1.0, thresholds={"web": 1.2}), context)
     kept = step.apply(rows, x, y)

@@ -23,7 +23,7 @@ def test_counts_rejects_and_shards(corpus: Path) -> None:
     report = run(corpus, corpus / "out")
     totals = {step: numbers for step, *numbers in report.totals()}
     assert totals["read"] == [0, 750 + 89, 750 + 89]
-    assert totals["normalise"] == [839, 839, 839]
+    assert totals["normalize"] == [839, 839, 839]
     assert totals["deduplicate"] == [839, 789, 789]  # 50 pairs are in both sources
     assert totals["decontaminate"] == [789, 787, 787]  # sentence 3 in de-en and en-fr; de-fr does not have it
     assert totals["copies"][0] - totals["copies"][1] >= 1

@@ -40,7 +40,7 @@ BLEU: dict[str, tuple[float, float | None]] = {
 # Minutes of sacreBLEU: the test sets of these have 1,000 segments, those of the others 2,000.
 QUICK = ("gu-en", "kk-en", "lt-en", "en-gu", "en-kk", "en-lt")
 # Four best systems only: sacreBLEU. The Prism paper has .966 .958 .625 .860 .181 .925 with the shared task's BLEU,
-# whose tokenisation is another one, which matters with four points.
+# whose tokenization is another one, which matters with four points.
 TOP_FOUR = {"gu-en": 0.959, "kk-en": 0.983, "lt-en": 0.319, "en-gu": 0.854, "en-kk": 0.175, "en-lt": 0.633}
 
 slow = pytest.mark.skipif(

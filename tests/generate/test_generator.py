@@ -30,7 +30,7 @@ def generator(model: ModelDirectory, engine: EngineName = "torch", **options: An
 
 
 NOTHING_LEFT = "\u200b\ufeff"
-"""Characters that normalisation takes away."""
+"""Characters that normalization takes away."""
 TEXTS = [SENTENCES[0], "", SENTENCES[6], SENTENCES[0], " \t", "Hello", NOTHING_LEFT]
 
 
@@ -167,7 +167,7 @@ def test_memory_that_runs_out_makes_smaller_batches(
     assert max(small.sizes[-3:]) <= 2
     before = len(small.sizes)
     assert len(list(made.generate(SENTENCES[5:9], made.route("en")))) == 4
-    assert max(small.sizes[before:]) <= 2  # the same run has learnt how much fits
+    assert max(small.sizes[before:]) <= 2  # the same run has learned how much fits
     small.capacity = 0
     with pytest.raises(PrismError, match="not enough memory to search a sentence of"):
         list(made.generate(SENTENCES[:2], made.route("en")))

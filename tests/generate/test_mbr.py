@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     assert [one.text for one in ranked.hypotheses] == ["ab", "ac", "xyz"]
     assert [one.score for one in ranked.hypotheses] == pytest.approx([0.7, 0.5, 0.2])
     assert len(utility.asked) == 9  # equal candidates are compared once
-    # Neighbours share what is given, so that an engine encodes it once.
+    # Neighbors share what is given, so that an engine encodes it once.
     assert [one.reference for one in utility.asked] == ["ac"] * 3 + ["ab"] * 3 + ["xyz"] * 3
 
 

@@ -39,7 +39,7 @@ def draw(count: int = COUNT, source: tuple[int, ...] = (1,), **options: Any) -> 
     ("options", "expected"),
     [
         ({}, {A: 0.5, B: 0.3, C: 0.2}),
-        # p² normalised: .25, .09, .04 of .38
+        # p² normalized: .25, .09, .04 of .38
         ({"temperature": 0.5}, {A: 0.25 / 0.38, B: 0.09 / 0.38, C: 0.04 / 0.38}),
         ({"top_k": 2}, {A: 0.625, B: 0.375}),
         ({"top_p": 0.75}, {A: 0.625, B: 0.375}),  # A and B together have .8, A alone has .5

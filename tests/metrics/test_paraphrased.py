@@ -139,6 +139,6 @@ def test_cut_paraphrases_are_told_once_for_a_whole_run(
     folder = write_model(make_model(max_positions=32), tmp_path / "made").folder
     texts = [Segment("a", (reference,), None, number) for number, reference in enumerate(("Hello", "world"), 1)]
     list(ParBleu(model=str(folder), paraphrases=1).open(Runtime(), Languages("en")).score(texts))
-    # A model that has learnt nothing never ends a sentence.
+    # A model that has learned nothing never ends a sentence.
     [told] = [record.getMessage() for record in caplog.records if "cut off" in record.getMessage()]
     assert told.startswith("60 hypotheses were cut off")

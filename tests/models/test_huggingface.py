@@ -27,7 +27,7 @@ TEXTS = [
     "bonjour le monde, 世界! привет",
     "<s> </s> <unk>",
 ]
-# Half-width forms, ligatures, no-break spaces: SentencePiece normalises them.
+# Half-width forms, ligatures, no-break spaces: SentencePiece normalizes them.
 UNNORMALISED = ["ﬁnd ½ ① ｗｉｄｅ", "a\u00a0b\u3000c\td"]
 
 
@@ -39,7 +39,7 @@ def test_sequences_are_those_of_transformers(family: Family) -> None:
     tags = model.spec.languages
     texts = TEXTS + UNNORMALISED
     # transformers 5 has its own code instead of SentencePiece for these three. It makes a piece of spaces at the
-    # end, and for mBART-25 leaves out the normalisation; SentencePiece is what the models were trained with.
+    # end, and for mBART-25 leaves out the normalization; SentencePiece is what the models were trained with.
     if family in ("nllb", "mbart50", "mbart25"):
         texts = [text.rstrip() for text in (TEXTS if family == "mbart25" else texts)]
     for source, target in zip(texts, reversed(texts), strict=True):

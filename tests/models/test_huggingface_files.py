@@ -108,7 +108,7 @@ CONFIGS: list[tuple[Family, dict[str, object], str]] = [
         "normalize_before: False; activation_function: gelu_new; d_model is '32' instead of a number",
     ),
     ("mbart25", {"normalize_embedding": False}, "normalize_embedding: False"),
-    ("m2m100", {"quantization_config": {"bits": 4}}, "quantised weights"),
+    ("m2m100", {"quantization_config": {"bits": 4}}, "quantized weights"),
     ("m2m100", {"encoder_layers": 3}, r"missing encoder.layers.2.self_attention.query.weight"),
     ("m2m100", {"encoder_ffn_dim": 50}, r"is \(48, 32\) instead of \(50, 32\)"),
     ("m2m100", {"encoder_attention_heads": 5}, "5 attention heads do not divide the width 32"),
@@ -197,7 +197,7 @@ def test_tokenizer_json_alone_is_not_enough(copied: Copier) -> None:
         huggingface.read(folder)
 
 
-def test_quantised_and_foreign_weights(copied: Copier) -> None:
+def test_quantized_and_foreign_weights(copied: Copier) -> None:
     from safetensors.numpy import load_file, save_file
 
     folder = copied("m2m100")

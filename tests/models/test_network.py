@@ -40,9 +40,9 @@ def numpy_logits(a: Architecture, w: dict[str, Any], source: list[int], target: 
     """The whole model for one unpadded sentence pair, in float64, written independently."""
 
     def norm(x: Any, name: str) -> Any:
-        centred = x - x.mean(-1, keepdims=True)
-        deviation = np.sqrt((centred**2).mean(-1, keepdims=True) + a.norm_epsilon)
-        return centred / deviation * w[f"{name}.weight"] + w[f"{name}.bias"]
+        centered = x - x.mean(-1, keepdims=True)
+        deviation = np.sqrt((centered**2).mean(-1, keepdims=True) + a.norm_epsilon)
+        return centered / deviation * w[f"{name}.weight"] + w[f"{name}.bias"]
 
     def linear(x: Any, name: str) -> Any:
         return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]

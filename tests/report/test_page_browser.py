@@ -109,7 +109,7 @@ def test_print_is_light_and_complete(page: Any) -> None:
     assert page.locator("details:not([open])").count() == 0
 
 
-def test_colours_follow_log_probabilities(page: Any) -> None:
+def test_colors_follow_log_probabilities(page: Any) -> None:
     pieces = page.locator("#detail .pieces >> nth=0").locator(".piece")
     assert pieces.all_inner_texts()[1] == EVIL
     alphas = [float(piece.evaluate("e => e.style.getPropertyValue('--alpha')")) for piece in pieces.all()]

@@ -53,7 +53,7 @@ def list_steps(options: StepsOptions) -> None:
     """Print the kinds of steps with their settings and defaults, as they are written in a configuration."""
     from dataclasses import MISSING, fields
 
-    from prism_mt.corpus.steps.catalogue import KINDS
+    from prism_mt.corpus.steps.registry import KINDS
 
     for kind, step in KINDS.items():
         print(f"{kind}: {(step.__doc__ or '').split(chr(10), 1)[0]}")

@@ -29,7 +29,7 @@ class ListOptions(Config):
 class NameOptions(Config):
     """Options of the commands that take one model."""
 
-    model: str = option("folder, tar, hf:ORG/NAME or a name of the catalogue", DEFAULT_MODEL, positional=True)
+    model: str = option("folder, tar, hf:ORG/NAME or a name of the catalog", DEFAULT_MODEL, positional=True)
     offline: bool = option("never use the network", False)
 
 
@@ -44,8 +44,8 @@ class ShowOptions(NameOptions):
 class GetOptions(Config):
     """Options of `prism models get`."""
 
-    name: str = option("a model of the catalogue", positional=True)
-    address: str | None = option("fetch it from here instead of the catalogue's address", None, metavar="URL")
+    name: str = option("a model of the catalog", positional=True)
+    address: str | None = option("fetch it from here instead of the catalog's address", None, metavar="URL")
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class ConvertOptions(Config):
 
 
 def run_list(options: ListOptions) -> None:
-    """The catalogue, and which of its models are here."""
+    """The catalog, and which of its models are here."""
     columns = tuple(
-        Column(title) for title in ("name", "what", "languages", "parameters", "licence", "from", "here")
+        Column(title) for title in ("name", "what", "languages", "parameters", "license", "from", "here")
     )
     rows = [
         (
@@ -73,11 +73,11 @@ def run_list(options: ListOptions) -> None:
             model.what,
             _languages(model.languages.split()) if " " in model.languages else model.languages,
             model.parameters,
-            model.licence,
+            model.license,
             model.source,
             "yes" if is_here(model) else "",
         )
-        for model in zoo.CATALOGUE
+        for model in zoo.CATALOG
     ]
     print(render(Table(columns, tuple(rows)), options.format), end="")
 
@@ -108,11 +108,11 @@ def run_show(options: ShowOptions) -> None:
 
 
 def run_get(options: GetOptions) -> None:
-    """Download a model of the catalogue, check its digest, convert it."""
+    """Download a model of the catalog, check its digest, convert it."""
     known = zoo.find(options.name)
     if known is None:
-        names = ", ".join(model.name for model in zoo.CATALOGUE)
-        raise PrismError(f"no model {options.name!r} in the catalogue: {names}")
+        names = ", ".join(model.name for model in zoo.CATALOG)
+        raise PrismError(f"no model {options.name!r} in the catalog: {names}")
     if not known.downloadable and options.address is None:
         model = open_model(known.source)
     else:
@@ -159,7 +159,7 @@ COMMAND = Group(
     (
         Command("list", "List known models.", (ListOptions,), run_list),
         Command("show", "Show what a model is.", (ShowOptions,), run_show),
-        Command("get", "Download a model of the catalogue (resumes, checks the digest).", (GetOptions,), run_get),
+        Command("get", "Download a model of the catalog (resumes, checks the digest).", (GetOptions,), run_get),
         Command(
             "convert",
             "Convert a fairseq or Hugging Face model, or store the weights of any model in half precision.",

@@ -53,7 +53,7 @@ def cut_segments(chunks: Sequence[Chunk], max_rows: int) -> list[Segment]:
 
 
 def _balanced(pieces: list[Piece], max_rows: int) -> list[list[Piece]]:
-    """A small last segment would have few neighbours and other margins, so all get the same size."""
+    """A small last segment would have few neighbors and other margins, so all get the same size."""
     total = sum(piece.part.rows for piece in pieces)
     size = total / math.ceil(total / max_rows)
     groups: list[list[Piece]] = [[]]

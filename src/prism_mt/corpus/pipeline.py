@@ -19,7 +19,7 @@ from prism_mt.corpus.report import Report
 from prism_mt.corpus.shards import EncodeJob, encode, write_shards
 from prism_mt.corpus.stages import Finished, Job, Stage, plan, run_stage
 from prism_mt.corpus.steps.base import Context, Step
-from prism_mt.corpus.steps.catalogue import build_step
+from prism_mt.corpus.steps.registry import build_step
 from prism_mt.corpus.store import remove_directory
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
 from prism_mt.text.languages import language

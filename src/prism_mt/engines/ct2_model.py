@@ -168,7 +168,7 @@ def _layer_options(architecture: Architecture) -> dict[str, Any]:
 
 @contextmanager
 def _without_torch() -> Iterator[None]:
-    """CTranslate2 would load torch, where it is installed, to recognise tensors: seconds for nothing here."""
+    """CTranslate2 would load torch, where it is installed, to recognize tensors: seconds for nothing here."""
     if "torch" in sys.modules:
         yield
         return

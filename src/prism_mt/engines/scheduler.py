@@ -47,7 +47,7 @@ class Work(ABC, Generic[Item, Result]):
         """Say that the device cannot even hold this item alone, and what to do."""
 
     def sort_keys(self, items: Sequence[Item]) -> Sequence[Any]:
-        """Give every item a key; those with large ones are computed first, neighbours in one batch."""
+        """Give every item a key; those with large ones are computed first, neighbors in one batch."""
         return [(self.group(item), self.sizes(item), item) for item in items]
 
     def group(self, item: Item) -> Any:

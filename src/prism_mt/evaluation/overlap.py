@@ -1,4 +1,4 @@
-"""Whether a model is judged on segments that it has learnt from."""
+"""Whether a model is judged on segments that it has learned from."""
 
 import hashlib
 import logging
@@ -14,10 +14,10 @@ def segment_key(pair: str, source: str) -> str:
     return hashlib.sha256(f"{pair}\t{source}".encode()).hexdigest()[:16]
 
 
-def warn_of_overlap(learnt: Collection[str], judgments: Judgments, model: str) -> None:
+def warn_of_overlap(learned: Collection[str], judgments: Judgments, model: str) -> None:
     """Say so when segments of these judgments are among those that `model` learns from."""
     sources = judgments.texts.sources if judgments.texts is not None else ()
-    shared = sum(source is not None and segment_key(judgments.pair, source) in learnt for source in sources)
+    shared = sum(source is not None and segment_key(judgments.pair, source) in learned for source in sources)
     if shared:
         _LOG.warning(
             "%s learns from %d of the %d segments of %s: its results on them say nothing about new ones",

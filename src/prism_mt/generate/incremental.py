@@ -14,7 +14,7 @@ _ROOM = 4
 
 
 class Stepper(Protocol):
-    """A batch under way, whatever computes it. Rows of one sentence are neighbours, and each has as many."""
+    """A batch under way, whatever computes it. Rows of one sentence are neighbors, and each has as many."""
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed the next tokens, (R, T); logits of what follows the last of them, (R, V)."""

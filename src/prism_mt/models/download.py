@@ -1,4 +1,4 @@
-"""Download of catalogue models: only when asked, resumable, checked before use."""
+"""Download of catalog models: only when asked, resumable, checked before use."""
 
 import http.client
 import urllib.error
@@ -17,14 +17,14 @@ _BLOCK = 1 << 20
 
 
 def fetch(known: KnownModel, folder: Path, address: str) -> ModelDirectory:
-    """Download the archive beside `folder`, compare its digest with the catalogue's, convert it into `folder`."""
+    """Download the archive beside `folder`, compare its digest with the catalog's, convert it into `folder`."""
     archive = folder.with_name(f"{known.name}.tar")
     if not archive.exists():
         _download(address, archive)
     try:
         found = f"md5:{fairseq.digest(archive)}"
         if known.digest and found != known.digest:
-            raise PrismError(f"{address} is not the catalogue's {known.name}: {found} instead of {known.digest}")
+            raise PrismError(f"{address} is not the catalog's {known.name}: {found} instead of {known.digest}")
         model = fairseq.read(archive)
     except PrismError:
         archive.unlink()  # what is damaged would be found damaged again

@@ -1,4 +1,4 @@
-"""From a model's name to its directory: a path, a name of the catalogue, or `hf:ORG/NAME`.
+"""From a model's name to its directory: a path, a name of the catalog, or `hf:ORG/NAME`.
 
 Foreign models are converted once and kept in the cache under the digest of their files.
 """
@@ -45,12 +45,12 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         raise PrismError(f"the model {name} is not on this machine: fetch it with `prism models get {name}`")
     if known:
         return open_model(known.source, offline)
-    names = ", ".join(model.name for model in zoo.CATALOGUE)
+    names = ", ".join(model.name for model in zoo.CATALOG)
     raise PrismError(f"no model {name!r}: give a folder, hf:ORG/NAME, or one of {names}")
 
 
 def is_here(known: zoo.KnownModel) -> bool:
-    """Whether a model of the catalogue can be used without the network."""
+    """Whether a model of the catalog can be used without the network."""
     if known.name in EMBEDDED or is_model_directory(downloaded(known.name)):
         return True
     from prism_mt.models import huggingface

@@ -10,13 +10,13 @@ _PRISM39 = (
 
 @dataclass(frozen=True)
 class KnownModel:
-    """One entry of the catalogue."""
+    """One entry of the catalog."""
 
     name: str
     what: str
     languages: str
     parameters: str
-    licence: str
+    license: str
     source: str
     """An address to download, or the name to pass as `--model`."""
     digest: str = ""
@@ -30,7 +30,7 @@ class KnownModel:
 
 _MINI = "cs de en es fr it nl pt ru zh"
 
-CATALOGUE = (
+CATALOG = (
     KnownModel("mini", "embedded, the default", _MINI, "10M", "MIT", "mini"),
     KnownModel("mini-ft", "embedded: mini, fine-tuned on MQM", _MINI, "10M", "MIT", "mini-ft"),
     KnownModel(
@@ -62,10 +62,10 @@ CATALOGUE = (
 
 
 def find(name: str) -> KnownModel | None:
-    """The catalogue's entry of this name."""
-    return next((model for model in CATALOGUE if model.name == name), None)
+    """The catalog's entry of this name."""
+    return next((model for model in CATALOG if model.name == name), None)
 
 
 def by_digest(digest: str) -> KnownModel | None:
     """The entry whose files have this digest (`md5:…`)."""
-    return next((model for model in CATALOGUE if digest and model.digest == digest), None)
+    return next((model for model in CATALOG if digest and model.digest == digest), None)

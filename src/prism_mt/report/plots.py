@@ -39,13 +39,13 @@ def plot_bars(evaluation: Evaluation, path: Path) -> None:
     """Every metric's result as a bar with its interval; the best and those not significantly worse are darker."""
     results = [result for result in evaluation.results if result.value == result.value][::-1]
     figure, axes = _pyplot().subplots(figsize=(6, 0.3 * len(results) + 1.2))
-    colours = ["#1f5f8b" if evaluation.is_top(result) else "#a9c7dc" for result in results]
+    colors = ["#1f5f8b" if evaluation.is_top(result) else "#a9c7dc" for result in results]
     below = [result.value - result.interval.low if result.interval else 0.0 for result in results]
     above = [result.interval.high - result.value if result.interval else 0.0 for result in results]
     # Percentile intervals need not contain the value itself; matplotlib takes no negative lengths.
     errors = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
     names = [_plain(result.metric) for result in results]
-    axes.barh(names, [result.value for result in results], xerr=errors, color=colours, ecolor="#444444", capsize=2)
+    axes.barh(names, [result.value for result in results], xerr=errors, color=colors, ecolor="#444444", capsize=2)
     axes.set_xlabel(statistic_title(evaluation.protocol))
     axes.set_title(_plain(evaluation.place))
     _save(figure, path)

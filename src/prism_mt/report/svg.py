@@ -1,4 +1,4 @@
-"""Plots as SVG inside a page: colours and fonts are the page's, every text is escaped."""
+"""Plots as SVG inside a page: colors and fonts are the page's, every text is escaped."""
 
 import math
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ from prism_mt._core.errors import MissingExtra, PrismError
 _REGION_SCRIPTS = {"CN": "Hans", "SG": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"}
 """Chinese is written in two scripts, and codes often name them by a region."""
 
-# What the detector tells apart well. The rest of its 176 are mostly small neighbours of these (Scots, Bavarian,
+# What the detector tells apart well. The rest of its 176 are mostly small neighbors of these (Scots, Bavarian,
 # Lombard), for which it mistakes too many ordinary sentences.
 _DETECTABLE = """
     af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka kk km kn ko
@@ -160,7 +160,7 @@ class LanguageCheck:
         # parliament, medicine, a game; 36 languages) 11 alarms were raised, 6 of them rightly; of sentences long enough
         # to be judged, 1 in 130 passed as English (the English ones as German).
         words = _words(text)
-        # Names are the same in every language, so words with a capital do not count towards the length.
+        # Names are the same in every language, so words with a capital do not count toward the length.
         if _letters(" ".join(word for word in words.split() if word == word.lower())) < _MIN_LETTERS:
             return False
         probabilities = _probabilities(words)

@@ -13,12 +13,12 @@ class Vocabulary:
     """The files behind a model's subwords."""
 
     sentencepiece: bytes
-    """A serialised SentencePiece model."""
+    """A serialized SentencePiece model."""
     pieces: tuple[str, ...] | None = None
     """Piece by id. None when the ids are SentencePiece's own."""
     unknown: int = 3
     words: bool = False
-    """Whether the dictionary is one of words, as fairseq's: white space inside a piece then separates words."""
+    """Whether the dictionary is one of words, as fairseq's: whitespace inside a piece then separates words."""
 
     @cached_property
     def processor(self) -> Any:

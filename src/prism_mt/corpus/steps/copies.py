@@ -35,9 +35,9 @@ class CopyFilter(Filter):
 
     config: Config
 
-    def __init__(self, config: Config, context: Context, tokenise: Pieces | None = None) -> None:
+    def __init__(self, config: Config, context: Context, tokenize: Pieces | None = None) -> None:
         super().__init__(config, context)
-        self._tokenise = tokenise
+        self._tokenize = tokenize
         self._model: Path | None = None
 
     def check(self) -> None:
@@ -47,7 +47,7 @@ class CopyFilter(Filter):
 
     def prepare(self, corpus: Corpus) -> None:
         """Train the SentencePiece model, unless an earlier run has."""
-        if self._tokenise is not None:
+        if self._tokenize is not None:
             return
         self._model = corpus.directory / "copies.model"
         if not self._model.exists():
@@ -59,14 +59,14 @@ class CopyFilter(Filter):
 
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows that are not copies; two equal sides are always one."""
-        tokenise = self._tokenise or _load(str(self._model))
+        tokenize = self._tokenize or _load(str(self._model))
         # The sides of a multi-parallel row come back in many pairs of the same chunk.
         pieces: dict[str, Sequence[str]] = {}
         kept = []
         for row in rows:
             for text in (row.text1, row.text2):
                 if text not in pieces:
-                    pieces[text] = tokenise(text)
+                    pieces[text] = tokenize(text)
             if row.text1 != row.text2 and not self.is_copy(pieces[row.text1], pieces[row.text2]):
                 kept.append(row)
         return kept

@@ -1,4 +1,4 @@
-"""The margin filter: is a sentence clearly closer to its translation than to its other neighbours?"""
+"""The margin filter: is a sentence clearly closer to its translation than to its other neighbors?"""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ class Margin(Step):
     """Drops rows with a small margin, and notes the margin of the others.
 
     The sentences of a chunk are embedded first; then each language pair is taken by itself, in segments of limited
-    size, and neighbours are searched among the other language's sentences of the segment. Pairs with a language that
+    size, and neighbors are searched among the other language's sentences of the segment. Pairs with a language that
     the encoder does not know pass as they are.
     """
 
@@ -34,7 +34,7 @@ class Margin(Step):
         threshold: float = 1.04
         thresholds: dict[str, float] = field(default_factory=dict)
         """Other thresholds for some groups, such as 1.05 for mined bitext."""
-        neighbours: int = 4
+        neighbors: int = 4
         max_rows: int = 100_000
         """Rows of a pair that are searched together; more need more memory and time."""
 
@@ -43,8 +43,8 @@ class Margin(Step):
     def check(self) -> None:
         """The encoder and faiss must be there, and the groups known."""
         check_names(self.config.thresholds, self.context.groups, "the group")
-        if min(self.config.neighbours, self.config.max_rows) < 1:
-            raise PrismError("neighbours and max_rows of the margin step must be above 0")
+        if min(self.config.neighbors, self.config.max_rows) < 1:
+            raise PrismError("neighbors and max_rows of the margin step must be above 0")
         self._encoder()
         _faiss()
 
@@ -78,7 +78,7 @@ class Margin(Step):
 
     def apply(self, rows: list[Row], vectors1: Vectors, vectors2: Vectors) -> list[Row]:
         """Rows of one language pair with a margin that is large enough; the vectors belong to their two sides."""
-        margins = margin_scores(vectors1, vectors2, self.config.neighbours)
+        margins = margin_scores(vectors1, vectors2, self.config.neighbors)
         kept = []
         for row, margin in zip(rows, margins.tolist(), strict=True):
             threshold = self.config.thresholds.get(self.context.groups[row.source], self.config.threshold)
@@ -105,15 +105,15 @@ class MarginColumn(Filter):
         return [row for row in rows if row.margin is None or row.margin >= self.config.threshold]
 
 
-def margin_scores(vectors1: Vectors, vectors2: Vectors, neighbours: int) -> npt.NDArray[np.float64]:
-    """cos(x, y) / (half the mean cosine of x and its k neighbours among all y, plus half that of y among all x).
+def margin_scores(vectors1: Vectors, vectors2: Vectors, neighbors: int) -> npt.NDArray[np.float64]:
+    """cos(x, y) / (half the mean cosine of x and its k neighbors among all y, plus half that of y among all x).
 
     Rows are pairs; equal vectors on one side are one candidate, so that a sentence in many pairs counts once.
     """
     index1, index2 = _distinct(vectors1), _distinct(vectors2)
     cosine = np.einsum("ij,ij->i", vectors1, vectors2).astype(np.float64)
-    near1 = _mean_cosine(vectors1[index1[0]], vectors2[index2[0]], neighbours)[index1[1]]
-    near2 = _mean_cosine(vectors2[index2[0]], vectors1[index1[0]], neighbours)[index2[1]]
+    near1 = _mean_cosine(vectors1[index1[0]], vectors2[index2[0]], neighbors)[index1[1]]
+    near2 = _mean_cosine(vectors2[index2[0]], vectors1[index1[0]], neighbors)[index2[1]]
     scores: npt.NDArray[np.float64] = cosine / np.maximum((near1 + near2) / 2, 1e-9)
     return scores
 
@@ -125,10 +125,10 @@ def _distinct(vectors: Vectors) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return first, inverse
 
 
-def _mean_cosine(queries: Vectors, candidates: Vectors, neighbours: int) -> npt.NDArray[np.float64]:
+def _mean_cosine(queries: Vectors, candidates: Vectors, neighbors: int) -> npt.NDArray[np.float64]:
     index = _faiss().IndexFlatIP(candidates.shape[1])
     index.add(candidates)
-    cosines, _ = index.search(queries, min(neighbours, len(candidates)))
+    cosines, _ = index.search(queries, min(neighbors, len(candidates)))
     means: npt.NDArray[np.float64] = cosines.astype(np.float64).mean(axis=1)
     return means
 

@@ -109,7 +109,7 @@ def _unsupported(folder: Folder, kind: Kind) -> list[str]:
     if str(config.get("activation_function")) not in _ACTIVATIONS:
         problems.append(f"activation_function: {config.get('activation_function')}")
     if config.get("quantization_config"):
-        problems.append("quantization_config (quantised weights: take the model that they were made from)")
+        problems.append("quantization_config (quantized weights: take the model that they were made from)")
     if config.get("is_encoder_decoder") is False:
         problems.append("is_encoder_decoder: False")
     if folder.has("adapter_config.json"):

@@ -152,7 +152,7 @@ def _safetensors(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
                 elif kind in ("F16", "F32", "F64"):
                     yield name, file.get_tensor(name).astype(np.float32, copy=False)
                 elif kind != "I64":  # numbers of positions, which old versions saved
-                    raise PrismError(f"{path}: {name} has the unsupported type {kind} (quantised weights?)")
+                    raise PrismError(f"{path}: {name} has the unsupported type {kind} (quantized weights?)")
     except SafetensorError as error:
         raise PrismError(f"{path} is damaged: {error}") from error
 
@@ -174,5 +174,5 @@ def _pickle(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
     if not isinstance(content, Mapping) or not all(isinstance(array, np.ndarray) for array in content.values()):
         raise PrismError(f"{path} is not a table of weights")
     for name, array in content.items():
-        if array.dtype.kind == "f":  # others are counters, or quantised and then missing below
+        if array.dtype.kind == "f":  # others are counters, or quantized and then missing below
             yield name, array.astype(np.float32, copy=False)

@@ -2,7 +2,7 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const ROW = 56; // 3.5rem, as the style sheet has it
-  const STRONGEST = 8; // a log-probability of -8 has the strongest colour
+  const STRONGEST = 8; // a log-probability of -8 has the strongest color
 
   /** An element with text in it; texts never become markup. */
   function make(tag, className, text) {

@@ -173,7 +173,7 @@ def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
 
 
 def cut(sources: NDArray[np.int64], targets: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
-    """Ranges of neighbours that fit into padded batches of so many tokens; lengths include special tokens."""
+    """Ranges of neighbors that fit into padded batches of so many tokens; lengths include special tokens."""
     ranges, start, longest = [], 0, 0
     for index, length in enumerate(np.maximum(sources, targets).tolist()):
         longest = max(longest, length)

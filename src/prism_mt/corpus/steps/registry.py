@@ -15,14 +15,14 @@ from prism_mt.corpus.steps.length import Length
 from prism_mt.corpus.steps.margin import Margin, MarginColumn
 from prism_mt.corpus.steps.minimum import Minimum
 from prism_mt.corpus.steps.near import NearDuplicates
-from prism_mt.corpus.steps.normalise import Normalise
+from prism_mt.corpus.steps.normalize import Normalize
 from prism_mt.corpus.steps.sample import Sample
 from prism_mt.corpus.steps.script import ScriptFilter
 
 KINDS: dict[str, type[Step]] = {
     step.kind: step
     for step in (
-        Normalise,
+        Normalize,
         Length,
         ScriptFilter,
         LanguageFilter,

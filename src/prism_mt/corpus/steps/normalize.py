@@ -1,4 +1,4 @@
-"""Unicode and white-space normalisation."""
+"""Unicode and whitespace normalization."""
 
 import re
 import unicodedata
@@ -13,10 +13,10 @@ _INVISIBLE = re.compile("[\u200b\ufeff\u00ad\ufffc]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 
 
-class Normalise(Filter):
+class Normalize(Filter):
     """Brings both sides into one Unicode form with single spaces; a row with a side that vanishes is dropped."""
 
-    kind = "normalise"
+    kind = "normalize"
 
     @dataclass(frozen=True)
     class Config:
@@ -25,7 +25,7 @@ class Normalise(Filter):
         form: Literal["NFC", "NFKC"] = "NFC"
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows with normalised texts."""
+        """Rows with normalized texts."""
         # The sides of a multi-parallel row come back in many pairs of the same chunk.
         clean: dict[str, str] = {}
         kept = []
