@@ -13,6 +13,7 @@ from prism_mt.models.directory import ModelDirectory, is_model_directory, write_
 from prism_mt.models.download import fetch
 from prism_mt.models.resolve import DEFAULT_MODEL, downloaded, is_here, open_model, read_foreign
 from prism_mt.models.spec import weight_shapes
+from prism_mt.models.storage import Storage
 from prism_mt.report.table import Column, Table, render
 
 Format = Literal["text", "tsv", "json"]
@@ -58,7 +59,7 @@ class ConvertOptions(Config):
     )
     output: Path = option("the model directory to write", positional=True)
     name: str | None = option("what the model is called in signatures (default: the output's name)", None)
-    dtype: Literal["float32", "float16"] = option("how weights are stored", "float32")
+    dtype: Storage = option("how weights are stored: int8 has a scale per row, int4 one per 32 values", "float32")
     offline: bool = option("never use the network", False)
 
 

@@ -1,7 +1,7 @@
 """The model directory: one layout for every model, whatever it was read from.
 
 config.json          architecture, conventions, languages, size and sha256 of every other file, digest
-model.safetensors    weights under the names of `models/spec`
+model.safetensors    weights under the names of `models/spec`, stored as `models/storage` describes
 spm.model            SentencePiece model (spm.target.model where the target side has its own)
 dictionary.json      pieces by id, where they are not SentencePiece's (dictionary.target.json likewise)
 README.md            the card
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.options import from_table
 from prism_mt.models.model import Model
 from prism_mt.models.spec import ModelSpec, check_weights
+from prism_mt.models.storage import Storage, pack, unpack
 from prism_mt.text.subwords import Vocabulary
 
 CONFIG = "config.json"
@@ -91,8 +92,8 @@ class ModelDirectory:
 
         path = self._verified(WEIGHTS)
         try:
-            weights = {name: array.astype(np.float32, copy=False) for name, array in load_file(path).items()}
-        except SafetensorError as error:
+            weights = unpack(load_file(path))
+        except (SafetensorError, PrismError) as error:
             raise PrismError(f"{path} is damaged: {error}") from error
         check_weights(self.spec.architecture, weights, str(path))
         return weights
@@ -150,7 +151,9 @@ def is_model_directory(path: Path) -> bool:
     return isinstance(table, dict) and "prism_format" in table
 
 
-def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"] = "float32") -> ModelDirectory:
+def write_model(
+    model: Model, folder: Path, storage: Storage | Mapping[str, Storage] = "float32"
+) -> ModelDirectory:
     """Write a model directory; the folder appears whole or not at all and must not hold something else."""
     from safetensors.numpy import save_file
 
@@ -161,12 +164,7 @@ def write_model(model: Model, folder: Path, dtype: Literal["float32", "float16"]
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial") as made:
             partial = Path(made) / "model"
             partial.mkdir()
-            with np.errstate(over="ignore"):  # what is too large is found below
-                weights = {name: np.ascontiguousarray(array, dtype) for name, array in model.weights.items()}
-            for name, array in weights.items():
-                if not np.isfinite(array).all():
-                    raise PrismError(f"the weight {name} is not a number, or too large for {dtype}")
-            save_file(weights, partial / WEIGHTS)
+            save_file(pack(model.weights, storage), partial / WEIGHTS)
             _write_vocabulary(partial, "", model.source)
             if model.target is not model.source:
                 _write_vocabulary(partial, ".target", model.target)
