@@ -81,10 +81,10 @@ def unpack(stored: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.fl
         if array.dtype not in (np.int8, np.uint8):
             weights[name] = array.astype(np.float32, copy=False)
             continue
-        scales = stored.get(name + _SCALE)
-        if scales is None or array.ndim != 2 or scales.ndim != 2 or len(scales) != len(array):
+        found = stored.get(name + _SCALE)
+        if found is None or array.ndim != 2 or found.ndim != 2 or len(found) != len(array):
             raise PrismError(f"the weight {name} has no scales that fit")
-        scales = scales.astype(np.float32)
+        scales = found.astype(np.float32)
         if not np.isfinite(scales).all():
             raise PrismError(f"the scales of {name} are not all numbers")
         weights[name] = (
@@ -96,7 +96,7 @@ def unpack(stored: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.fl
 def _from_int8(name: str, values: NDArray[np.generic], scales: NDArray[np.float32]) -> NDArray[np.float32]:
     if scales.shape[1] != 1:
         raise PrismError(f"the weight {name} has no scales that fit")
-    return np.multiply(values, scales, dtype=np.float32)
+    return values.astype(np.float32) * scales
 
 
 def _from_int4(name: str, halves: NDArray[np.generic], scales: NDArray[np.float32]) -> NDArray[np.float32]:
