@@ -60,7 +60,7 @@ def list_steps(options: StepsOptions) -> None:
         for field in fields(step.Config):
             made = field.default_factory() if field.default_factory is not MISSING else field.default
             default = "needed" if made is MISSING else f"default {json.dumps(made)}"
-            print(f"    {field.name} ({default})")
+            print(f"    {field.name} ({default}): {field.metadata['help']}")
 
 
 COMMAND = Group(

@@ -1,11 +1,12 @@
 """What `prism corpus prepare` reads from its TOML file."""
 
 import glob
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 
 Format = Literal["tsv", "jsonl", "moses", "tmx"]
 
@@ -14,72 +15,64 @@ Format = Literal["tsv", "jsonl", "moses", "tmx"]
 class SourceConfig:
     """One file of bitext, or several with a pattern such as `docs_*.jsonl.xz`."""
 
-    path: str
-    """Relative to `root`. For Moses-style files the common prefix: `news` stands for `news.de` and `news.en`."""
-    format: Format | None = None
-    """Taken from the file name when left out; `.gz` and `.xz` are unpacked."""
-    languages: list[str] = field(default_factory=list)
-    """The two languages of Moses-style files."""
-    pairs: list[str] = field(default_factory=list)
-    """Pairs to extract: `de-en`, or `en` for all pairs with English. Empty: all."""
-    pairs_per_row: int = 0
-    """At most so many pairs from one multi-parallel row, chosen at random. 0: all."""
-    margin_column: int = 0
-    """The column of a TSV file, counted from 1, with precomputed margins. 0: none."""
-    group: str = ""
-    """The name under which `cap` and `sample` know this source; the file name when left out."""
+    path: str = option(
+        "file or pattern, relative to `root`; for Moses-style files the common prefix: `news` stands for `news.de` and "
+        "`news.en`"
+    )
+    format: Format | None = option(
+        "format; taken from the file name when left out; `.gz` and `.xz` are unpacked", None
+    )
+    languages: list[str] = option("the two languages of Moses-style files", [])
+    pairs: list[str] = option("pairs to extract: `de-en`, or `en` for all pairs with English; empty: all", [])
+    pairs_per_row: int = option("pairs from one multi-parallel row at most, chosen at random; 0: all", 0)
+    margin_column: int = option("column of a TSV file, counted from 1, with precomputed margins; 0: none", 0)
+    group: str = option("name under which `cap` and `sample` know this source; the file name when left out", "")
 
 
 @dataclass(frozen=True)
 class VocabularyConfig:
     """How the SentencePiece model of the shards is trained."""
 
-    size: int = 64000
-    kind: Literal["unigram", "bpe"] = "unigram"
-    byte_fallback: bool = True
-    character_coverage: float = 0.9995
-    split_digits: bool = False
-    """Whether every digit is a piece of its own."""
-    sentences: int = 2_000_000
-    """Sentences to learn from."""
-    temperature: float = 5.0
-    """Languages get a share in proportion to size ** (1 / temperature): 1 as found, large all equal."""
-    model: str = ""
-    """A SentencePiece model to use instead of training one; relative to `root`."""
-    source_model: str = ""
-    """A SentencePiece model for sources alone, such as that of a pretrained encoder; relative to `root`."""
+    size: int = option("pieces of the vocabulary", 64000)
+    kind: Literal["unigram", "bpe"] = option("kind of SentencePiece model", "unigram")
+    byte_fallback: bool = option("spell unknown characters as bytes", True)
+    character_coverage: float = option("share of characters that get a piece", 0.9995)
+    split_digits: bool = option("make every digit a piece of its own", False)
+    sentences: int = option("sentences to learn from", 2_000_000)
+    temperature: float = option(
+        "languages get a share in proportion to size ** (1 / temperature): 1 as found, large values all equal", 5.0
+    )
+    model: str = option("SentencePiece model to use instead of training one; relative to `root`", "")
+    source_model: str = option(
+        "SentencePiece model for sources alone, such as that of a pretrained encoder; relative to `root`", ""
+    )
 
 
 @dataclass(frozen=True)
 class ShardsConfig:
     """The binarized output."""
 
-    max_pieces: int = 200
-    """Rows with a longer side are dropped."""
-    tokens: int = 2**25
-    """Pieces in a shard."""
-    valid: int = 200
-    """Validation rows of each language pair; their sentences occur in no training row. 0: no validation."""
-    valid_share: float = 0.005
-    """The share of sentences set aside, from which the validation rows come."""
+    max_pieces: int = option("drop rows with a side of more pieces", 200)
+    tokens: int = option("pieces in a shard", 2**25)
+    valid: int = option(
+        "validation rows of each language pair; their sentences occur in no training row; 0: no validation", 200
+    )
+    valid_share: float = option("share of sentences set aside, from which the validation rows come", 0.005)
 
 
 @dataclass(frozen=True)
 class CorpusConfig:
     """The whole configuration."""
 
-    languages: list[str]
-    source: list[SourceConfig]
-    step: list[dict[str, Any]] = field(default_factory=list)
-    heldout: list[str] = field(default_factory=list)
-    """Files whose sentences must not be in the output."""
-    root: str = "."
-    """Where the paths of sources and other files start; relative to the configuration itself."""
-    output: str = "prepared"
-    """Folder for the result; relative to the configuration."""
-    seed: int = 1
-    vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)
-    shards: ShardsConfig = field(default_factory=ShardsConfig)
+    languages: list[str] = option("languages to keep")
+    source: list[SourceConfig] = option("tables: the files of bitext")
+    step: list[dict[str, Any]] = option("tables: the steps, in order, each with its `kind`", [])
+    heldout: list[str] = option("files whose sentences must not be in the output", [])
+    root: str = option("where the paths of sources and other files start; relative to the configuration", ".")
+    output: str = option("folder for the result; relative to the configuration", "prepared")
+    seed: int = option("seed of everything random", 1)
+    vocabulary: VocabularyConfig = option("table: the vocabulary", VocabularyConfig())
+    shards: ShardsConfig = option("table: the binarized output", ShardsConfig())
 
 
 @dataclass(frozen=True)

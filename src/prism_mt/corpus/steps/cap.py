@@ -2,13 +2,14 @@
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Copies, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota
@@ -23,13 +24,11 @@ class Cap(Drawn):
     class Config:
         """Settings of the step; a limit of 0 is none."""
 
-        pair: int = 0
-        language: int = 0
-        groups: list[str] = field(default_factory=list)
-        """Only rows of these groups are counted and capped. Empty: all."""
-        pairs: list[str] = field(default_factory=list)
-        """Only these language pairs are counted and capped. Empty: all."""
-        by: Literal["random", "margin"] = "random"
+        pair: int = option("rows of a language pair at most; 0 is no limit", 0)
+        language: int = option("rows of a language at most; 0 is no limit", 0)
+        groups: list[str] = option("count and cap only rows of these groups; empty: all", [])
+        pairs: list[str] = option("count and cap only these language pairs; empty: all", [])
+        by: Literal["random", "margin"] = option("keep rows at random, or those with the best margins", "random")
 
     config: Config
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Corpus, Filter
 from prism_mt.corpus.vocabulary import Recipe, sample_sentences, train_sentencepiece
@@ -26,12 +27,10 @@ class CopyFilter(Filter):
     class Config:
         """Settings of the step."""
 
-        max_3grams: float = 0.6
-        max_4grams: float = 0.4
-        pieces: int = 200_000
-        """Size of the SentencePiece model; smaller when the sample has not that many pieces."""
-        sentences: int = 2_000_000
-        """Sentences to train it on."""
+        max_3grams: float = option("largest share of the shorter side's 3-grams that the other side has", 0.6)
+        max_4grams: float = option("the same of 4-grams", 0.4)
+        pieces: int = option("size of the SentencePiece model; smaller when the sample has fewer pieces", 200_000)
+        sentences: int = option("sentences to train it on", 2_000_000)
 
     config: Config
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from importlib import resources
 
 from prism_mt._core.errors import MissingExtra
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Filter
 
@@ -29,12 +30,9 @@ class LanguageFilter(Filter):
     class Config:
         """Settings of the step."""
 
-        words: int = 5
-        """Words in a window; a shorter sentence is identified as a whole."""
-        characters: int = 10
-        """Characters in a window, for languages written without spaces."""
-        share: float = 0.5
-        """Keep when at least this share of the windows agrees."""
+        words: int = option("words in a window; a shorter sentence is identified as a whole", 5)
+        characters: int = option("characters in a window, for languages written without spaces", 10)
+        share: float = option("keep a row when at least this share of the windows agrees", 0.5)
 
     config: Config
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter
 
@@ -18,13 +19,14 @@ class Length(Filter):
     class Config:
         """Settings of the step."""
 
-        min_characters: int = 1
-        max_characters: int = 1000
-        max_words: int = 200
-        max_ratio: float = 3.0
-        """Longer side over shorter side, in characters; a Chinese character counts for 3, a Japanese one for 2."""
-        ratio_from: int = 20
-        """The ratio is looked at only when the longer side has more characters than this."""
+        min_characters: int = option("fewest characters on a side", 1)
+        max_characters: int = option("most characters on a side", 1000)
+        max_words: int = option("most words on a side", 200)
+        max_ratio: float = option(
+            "longer side over shorter side, in characters; a Chinese character counts for 3, a Japanese one for 2",
+            3.0,
+        )
+        ratio_from: int = option("check the ratio only when the longer side has more characters than this", 20)
 
     config: Config
 

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, Step, check_names
 from prism_mt.encoders.factory import open_sentence_encoder
@@ -29,14 +30,18 @@ class Margin(Step):
     class Config:
         """Settings of the step."""
 
-        encoder: str = "use"
-        """As `--encoder` names it for sentences: `use`, `e5`, `hf:ORG/NAME`, or a folder, relative to `root`."""
-        threshold: float = 1.04
-        thresholds: dict[str, float] = field(default_factory=dict)
-        """Other thresholds for some groups, such as 1.05 for mined bitext."""
-        neighbors: int = 4
-        max_rows: int = 100_000
-        """Rows of a pair that are searched together; more need more memory and time."""
+        encoder: str = option(
+            "sentence encoder, as `--encoder` names it: `use`, `e5`, `hf:ORG/NAME`, or a folder, relative to `root`",
+            "use",
+        )
+        threshold: float = option("drop rows with a smaller margin", 1.04)
+        thresholds: dict[str, float] = option(
+            "other thresholds for some groups, such as 1.05 for mined bitext", {}
+        )
+        neighbors: int = option("neighbors on each side that the margin is taken over", 4)
+        max_rows: int = option(
+            "rows of a pair that are searched together; more need more memory and time", 100_000
+        )
 
     config: Config
 
@@ -96,7 +101,7 @@ class MarginColumn(Filter):
     class Config:
         """Settings of the step."""
 
-        threshold: float = 1.04
+        threshold: float = option("drop rows with a smaller margin", 1.04)
 
     config: Config
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Corpus, Filter
 
@@ -17,8 +18,8 @@ class Minimum(Filter):
     class Config:
         """Settings of the step."""
 
-        pair: int = 0
-        language: int = 0
+        pair: int = option("fewest rows of a language pair", 0)
+        language: int = option("fewest rows of a language, over all its pairs that stay", 0)
 
     config: Config
     kept: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 from prism_mt.corpus.hashing import HashSet, hash64
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Cell, Context, Copies, Ordered
@@ -28,9 +29,8 @@ class NearDuplicates(Ordered):
     class Config:
         """Settings of the step."""
 
-        bands: int = 4
-        band_size: int = 8
-        """More values in a band ask for more similarity, more bands for less."""
+        bands: int = option("bands of a signature; more of them ask for less similarity", 4)
+        band_size: int = option("values in a band; more of them ask for more similarity", 8)
 
     config: Config
 

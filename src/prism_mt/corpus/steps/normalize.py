@@ -5,6 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row, oriented
 from prism_mt.corpus.steps.base import Filter
 
@@ -22,7 +23,7 @@ class Normalize(Filter):
     class Config:
         """Settings of the step."""
 
-        form: Literal["NFC", "NFKC"] = "NFC"
+        form: Literal["NFC", "NFKC"] = option("Unicode normalization form", "NFC")
 
     def apply(self, rows: list[Row]) -> list[Row]:
         """Rows with normalized texts."""

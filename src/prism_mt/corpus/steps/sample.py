@@ -1,9 +1,10 @@
 """Temperature sampling: the mixture of groups, pairs and languages."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import option
 from prism_mt.corpus.steps.base import Cell, Corpus, check_names
 from prism_mt.corpus.steps.quota import Drawn, Quota, spread
 
@@ -20,14 +21,16 @@ class Sample(Drawn):
     class Config:
         """Settings of the step."""
 
-        total: int
-        temperature: float = 1.0
-        shares: dict[str, float] = field(default_factory=dict)
-        """Relative share of each group. Empty: all sources together are one group."""
-        languages: dict[str, float] = field(default_factory=dict)
-        """A factor on every pair with a language, as in `zh = 3`; of two factors that furthest from 1 counts."""
-        max_repeat: float = 1.0
-        """How often a row may occur at most."""
+        total: int = option("rows to draw")
+        temperature: float = option("draw pairs in proportion to size ** (1 / temperature)", 1.0)
+        shares: dict[str, float] = option(
+            "relative share of each group; empty: all sources together are one group", {}
+        )
+        languages: dict[str, float] = option(
+            "factor on every pair with a language, as in `zh = 3`; of two factors the one further from 1 counts",
+            {},
+        )
+        max_repeat: float = option("how often a row may occur at most", 1.0)
 
     config: Config
 

@@ -1,10 +1,11 @@
 """Languages written in two scripts: keep one of them."""
 
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter, check_names
 
@@ -20,8 +21,9 @@ class ScriptFilter(Filter):
     class Config:
         """Settings of the step."""
 
-        scripts: dict[str, Script] = field(default_factory=dict)
-        """The script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; others are not looked at."""
+        scripts: dict[str, Script] = option(
+            'script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; others are not looked at', {}
+        )
 
     config: Config
 
