@@ -1,6 +1,7 @@
 """What a fairseq checkpoint says about its architecture: `args` of old ones, `cfg` of newer ones."""
 
 import re
+import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,12 +50,15 @@ class Options:
             raise PrismError(f"{path} has neither args nor cfg.model, which say how the model is built")
 
     def get(self, name: str) -> Any:
-        """The value, or None where fairseq's default holds."""
+        """The value, or None where fairseq's default holds; what is neither text nor number is cut to a short text."""
         value = self._find(self._model, name)
         if value is None:
             side, _, rest = name.partition("_")
             value = self._find(self._find(self._model, side), rest)
-        return value
+        if value is None or isinstance(value, str | int | float):
+            return value
+        empty = isinstance(value, list | tuple | dict) and not value
+        return None if empty else reprlib.repr(value)
 
     def _find(self, table: Any, name: str) -> Any:
         value = _content(table.get(name)) if isinstance(table, Mapping) else None

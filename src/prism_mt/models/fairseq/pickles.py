@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt.models.fairseq.archives import Archive, open_archive
+from prism_mt.models.fairseq.opcodes import check_pickle
 
 _STORAGES = {
     "FloatStorage": "f4",
@@ -126,10 +127,16 @@ class _Unpickler(pickle.Unpickler):
 
     def __init__(self, file: IO[bytes], path: Path, archive: Archive | None) -> None:
         super().__init__(file, encoding="utf-8")
+        self._file = file
         self._path = path
         self._archive = archive
         self._made: dict[str, Any] = {}
         self.storages: dict[str, tuple[np.dtype[Any], int]] = {}
+
+    def load(self) -> Any:
+        """The value, after a look at the instructions that make it."""
+        check_pickle(self._file)
+        return super().load()
 
     def find_class(self, module: str, name: str) -> Any:
         asked = f"{module}.{name}"
