@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from made import make_model
 
 from prism_mt._core.errors import PrismError
+from prism_mt.models import directory
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.model import Model
 
@@ -142,3 +144,37 @@ def test_weights_that_are_no_numbers(model: Model, tmp_path: Path) -> None:
     large = dataclasses.replace(model, weights={**model.weights, name: np.full_like(array, 1e5)})
     with pytest.raises(PrismError, match=f"{name} is too large for float16"):
         write_model(large, tmp_path / "bad", "float16")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("conventions", "eos"), 5000, "eos is 5000, but there are"),
+        (("conventions", "unknown"), -1, "unknown is -1"),
+        (("languages", "en"), 5000, "the tag of en is 5000, but there are"),
+        (("architecture", "max_positions"), 5_000_000, "max_positions 5,000,000 is too many for the width 32"),
+        (("architecture", "position_offset"), -5, "position_offset must be between 0"),
+        (("architecture", "norm_epsilon"), -1.0, "norm_epsilon must be at least 0"),
+    ],
+)
+def test_impossible_numbers(folder: Path, place: tuple[str, str], value: object, message: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["spec"][place[0]][place[1]] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(PrismError, match=message):
+        ModelDirectory(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [('["a"]', "has 1 pieces for"), ("[1, 2]", "is not a list of pieces"), ("[" * 100_000, "is not valid JSON")],
+)
+def test_dictionary_that_does_not_fit(folder: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "dictionary.json").write_text(text)
+    config = json.loads((folder / "config.json").read_text())
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    config["files"]["dictionary.json"] = {"size": len(text), "sha256": sha256}
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(directory, "_digest", lambda spec, files: config["digest"])
+    with pytest.raises(PrismError, match=message):
+        ModelDirectory(folder).load()

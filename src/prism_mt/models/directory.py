@@ -70,12 +70,14 @@ class ModelDirectory:
     @cached_property
     def source(self) -> Vocabulary:
         """Subwords of the source side."""
-        return self._vocabulary("")
+        return self._vocabulary("", self.spec.architecture.source_vocabulary)
 
     @cached_property
     def target(self) -> Vocabulary:
         """Subwords of the target side; the same object where both sides share it."""
-        return self._vocabulary(".target") if "spm.target.model" in self.files else self.source
+        if "spm.target.model" not in self.files:
+            return self.source
+        return self._vocabulary(".target", self.spec.architecture.target_vocabulary)
 
     @cached_property
     def judged(self) -> frozenset[str]:
@@ -109,13 +111,15 @@ class ModelDirectory:
         for name in self.files:
             self._verified(name)
 
-    def _vocabulary(self, side: str) -> Vocabulary:
+    def _vocabulary(self, side: str, size: int) -> Vocabulary:
+        """Subwords that are as many as the embeddings have rows."""
         model = self._verified(f"spm{side}.model").read_bytes()
-        pieces = None
         dictionary = f"dictionary{side}.json"
-        if dictionary in self.files:
-            pieces = tuple(json.loads(self._verified(dictionary).read_bytes()))
-        return Vocabulary(model, pieces, self.spec.conventions.unknown, words=self.spec.origin == "fairseq")
+        pieces = _read_pieces(self._verified(dictionary)) if dictionary in self.files else None
+        vocabulary = Vocabulary(model, pieces, self.spec.conventions.unknown, words=self.spec.origin == "fairseq")
+        if len(vocabulary) != size:
+            raise PrismError(f"{self.folder} has {len(vocabulary):,} pieces for {size:,} embeddings: convert it again")
+        return vocabulary
 
     def _check_sizes(self) -> None:
         """A missing or cut-off file is found before anything heavy starts."""
@@ -210,6 +214,16 @@ def _read_config(folder: Path) -> _ConfigFile:
     if table["prism_format"] != _FORMAT:
         raise PrismError(f"{path} has format {table['prism_format']}; this version reads format {_FORMAT}")
     return from_table(table, _ConfigFile, str(path))
+
+
+def _read_pieces(path: Path) -> tuple[str, ...]:
+    try:
+        pieces = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise PrismError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        raise PrismError(f"{path} is not a list of pieces")
+    return tuple(pieces)
 
 
 def _digest(spec: ModelSpec, files: Mapping[str, FileEntry]) -> str:

@@ -36,6 +36,8 @@ Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
 
 
 _LARGEST = 10_000_000
+_LARGEST_POSITIONS = 1 << 26
+"""Numbers in a table of positions: 65,536 rows of width 1024. Sinusoids are made up, so no file bounds them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,19 +64,24 @@ class Shape(Config):
         "sinusoidal",
     )
     position_offset: int = option(
-        "position of the first token in the sinusoidal table; learned tables are stored without the offset", 2
+        "position of the first token in the sinusoidal table; learned tables are stored without the offset",
+        2,
+        low=0,
+        high=_LARGEST,
     )
     scaled_embedding: bool = option("multiply embeddings by the square root of the width", True)
     tied_embeddings: bool = option("one embedding for source and target", True)
     tied_output: bool = option("project onto the vocabulary with the target embedding", True)
     output_bias: bool = option("a bias in the projection onto the vocabulary", False)
-    norm_epsilon: float = option("epsilon of every LayerNorm", 1e-5)
+    norm_epsilon: float = option("epsilon of every LayerNorm", 1e-5, low=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for side, heads in (("encoder", self.encoder_heads), ("decoder", self.decoder_heads)):
             if heads < 1 or self.width % heads:
                 raise PrismError(f"{side}: {heads} attention heads do not divide the width {self.width}")
+        if self.max_positions * self.width > _LARGEST_POSITIONS:
+            raise PrismError(f"max_positions {self.max_positions:,} is too many for the width {self.width:,}")
 
     def with_vocabularies(self, source: int, target: int) -> "Architecture":
         """The architecture of a model with so many source and target pieces."""
@@ -171,6 +178,19 @@ class ModelSpec:
     """What the model was read from: `fairseq`, `huggingface:m2m_100`, `prism`."""
     origin_digest: str = ""
     """Digest of the files it was read from, where their format defines one (md5 for the original layout)."""
+
+    def __post_init__(self) -> None:
+        """An id that the embeddings lack would read foreign memory, or fail in the middle of a run."""
+        architecture, conventions = self.architecture, self.conventions
+        ids = {name: getattr(conventions, name) for name in ("bos", "pad", "eos", "unknown")}
+        ids |= {f"the tag of {language}": tag for language, tag in self.languages.items() if tag is not None}
+        for name, index in ids.items():
+            if not 0 <= index < architecture.target_vocabulary:
+                raise PrismError(f"{name} is {index}, but there are {architecture.target_vocabulary:,} target pieces")
+        in_source = {symbol: ids[symbol] for symbol in ("unknown", *conventions.source) if symbol in ids}
+        for name, index in {} if architecture.decoder_only else in_source.items():
+            if index >= architecture.source_vocabulary:
+                raise PrismError(f"{name} is {index}, but there are {architecture.source_vocabulary:,} source pieces")
 
 
 def weight_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:
