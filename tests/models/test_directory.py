@@ -169,7 +169,9 @@ def test_impossible_numbers(folder: Path, place: tuple[str, str], value: object,
     ("text", "message"),
     [('["a"]', "has 1 pieces for"), ("[1, 2]", "is not a list of pieces"), ("[" * 100_000, "is not valid JSON")],
 )
-def test_dictionary_that_does_not_fit(folder: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dictionary_that_does_not_fit(
+    folder: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "dictionary.json").write_text(text)
     config = json.loads((folder / "config.json").read_text())
     sha256 = hashlib.sha256(text.encode()).hexdigest()

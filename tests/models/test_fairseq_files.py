@@ -67,6 +67,28 @@ def test_two_models_in_one_tar_file_are_refused(tmp_path: Path) -> None:
     assert refusal(path) == f"{path} has two files spm.model: pack one model alone"
 
 
+@pytest.mark.parametrize("name", ["m/checkpoint.pt", "m/other"])
+def test_archives_that_grow_without_bound_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "model.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        large = tarfile.TarInfo(name)
+        large.size = 100_000_000
+        with open("/dev/zero", "rb") as zeros:
+            tar.addfile(large, zeros)
+    assert path.stat().st_size < 300_000
+    assert refusal(path) == f"{path} would be far larger when unpacked: it is not a model"
+
+
+def test_absurd_header(tmp_path: Path) -> None:
+    path = tmp_path / "model.tar"
+    header = bytearray(tarfile.TarInfo("m/spm.model").tobuf())
+    header[124:136] = b"\xff" * 12  # a size below zero
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    path.write_bytes(bytes(header) + bytes(20_000))
+    assert str(path) in refusal(path)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_missing_file(tmp_path: Path, name: str) -> None:
     make_checkpoint(tmp_path)

@@ -118,7 +118,9 @@ class ModelDirectory:
         pieces = _read_pieces(self._verified(dictionary)) if dictionary in self.files else None
         vocabulary = Vocabulary(model, pieces, self.spec.conventions.unknown, words=self.spec.origin == "fairseq")
         if len(vocabulary) != size:
-            raise PrismError(f"{self.folder} has {len(vocabulary):,} pieces for {size:,} embeddings: convert it again")
+            raise PrismError(
+                f"{self.folder} has {len(vocabulary):,} pieces for {size:,} embeddings: convert it again"
+            )
         return vocabulary
 
     def _check_sizes(self) -> None:

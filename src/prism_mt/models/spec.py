@@ -186,11 +186,15 @@ class ModelSpec:
         ids |= {f"the tag of {language}": tag for language, tag in self.languages.items() if tag is not None}
         for name, index in ids.items():
             if not 0 <= index < architecture.target_vocabulary:
-                raise PrismError(f"{name} is {index}, but there are {architecture.target_vocabulary:,} target pieces")
+                raise PrismError(
+                    f"{name} is {index}, but there are {architecture.target_vocabulary:,} target pieces"
+                )
         in_source = {symbol: ids[symbol] for symbol in ("unknown", *conventions.source) if symbol in ids}
         for name, index in {} if architecture.decoder_only else in_source.items():
             if index >= architecture.source_vocabulary:
-                raise PrismError(f"{name} is {index}, but there are {architecture.source_vocabulary:,} source pieces")
+                raise PrismError(
+                    f"{name} is {index}, but there are {architecture.source_vocabulary:,} source pieces"
+                )
 
 
 def weight_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:

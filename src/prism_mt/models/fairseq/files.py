@@ -21,6 +21,8 @@ SPECIAL_PIECES = ("<s>", "<pad>", "</s>", "<unk>")
 """Ids 0 to 3, which no dictionary file lists."""
 
 _BLOCK = 1 << 20
+_RATIO, _SLACK = 100, 1 << 26
+"""How many times as large as its archive, and a few bytes more, a model may be: weights hardly compress."""
 _OVERWRITE = " #fairseq:overwrite"
 
 
@@ -66,7 +68,18 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
                 assert stream is not None, "regular files have a stream"
                 while block := stream.read(_BLOCK):
                     yield name, block
-    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except PrismError:
+        raise
+    # Absurd headers make tarfile fail with errors of the numbers and texts in them.
+    except (
+        tarfile.TarError,
+        EOFError,
+        zlib.error,
+        lzma.LZMAError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise PrismError(f"{path} is damaged, not downloaded completely, or no tar file") from error
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
@@ -75,7 +88,11 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
 def _members(path: Path, tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
     """The four files at the top of a tar file or in one folder there; nothing else in it is touched."""
     found: dict[str, tarfile.TarInfo] = {}
+    left = path.stat().st_size * _RATIO + _SLACK
     for member in tar:
+        left -= member.size
+        if left < 0 or member.size < 0:
+            raise PrismError(f"{path} would be far larger when unpacked: it is not a model")
         place = PurePosixPath(member.name)
         if place.name not in FILES or len(place.parts) > 2:
             continue
