@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import prism_mt
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 
 TESTS = {"bootstrap": "--paired-bs", "randomization": "--paired-ar"}
 
@@ -82,7 +82,7 @@ def main() -> None:
         *(Column("test"), Column("tool"), number("segments", 0), number("pairs tested", 0)),
         *(number("seconds", 1), number("processor", 1), number("MB", 0)),
     )
-    print(to_text(Table(columns, tuple(rows), f"{options.systems} systems, {', '.join(options.metrics)}")))
+    print(render(Table(columns, tuple(rows), f"{options.systems} systems, {', '.join(options.metrics)}")))
 
 
 if __name__ == "__main__":

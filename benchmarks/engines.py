@@ -36,7 +36,7 @@ from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
-from prism_mt.report.table import Column, Table, Value, number, to_text
+from prism_mt.report.table import Column, Table, Value, number, render
 
 
 def shape(width: int, layers: int, heads: int, inner: int, vocabulary: int) -> dict[str, int]:
@@ -270,8 +270,8 @@ def main() -> None:
         for name, step in steps.items():
             if name in options.only:
                 tables.append(step())
-                print(to_text(tables[-1]), flush=True)
-    text = "\n".join(map(to_text, tables))
+                print(render(tables[-1]), flush=True)
+    text = "\n".join(map(render, tables))
     (options.output / "tables.txt").write_text(text, encoding="utf-8")
 
 

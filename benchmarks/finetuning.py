@@ -25,7 +25,7 @@ from prism_mt.cli.main import main as prism
 from prism_mt.evaluation.collect import open_metrics
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.scoring import score_texts
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.accuracy import pairwise_accuracy, segment_accuracy
 from prism_mt.stats.correlation import Correlation
 from prism_mt.training.ranking.config import FinetuneConfig, Ranking, load_finetune_config
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--translations", type=int, default=200, help="sentences that are translated for BLEU")
     options = parser.parse_args()
     models = {"before": options.model, **{name: tune(name, options) for name in variants(Ranking())}}
-    print(to_text(ablation(models, options)))
+    print(render(ablation(models, options)))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from made import SENTENCES
 
 from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
 from prism_mt.models.resolve import open_model
-from prism_mt.report.table import Column, Table, Value, number, to_text
+from prism_mt.report.table import Column, Table, Value, number, render
 
 OUTPUTS = 10
 SETTINGS = [(adapted, precision) for adapted in (False, True) for precision in ("float32", "bfloat16")]
@@ -117,7 +117,7 @@ def main() -> None:
     columns = (Column("model"), Column("trained"), Column("precision"))
     numbers = (number("before GB", 2), number("peak GB", 2), number("seconds", 1))
     title = f"One update on a segment of {OUTPUTS} outputs of {options.pieces} pieces"
-    print(to_text(Table((*columns, *numbers), tuple(rows), title)))
+    print(render(Table((*columns, *numbers), tuple(rows), title)))
 
 
 if __name__ == "__main__":

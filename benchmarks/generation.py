@@ -31,7 +31,7 @@ from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
 from prism_mt.models.resolve import open_model
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.text.subwords import Vocabulary
 
 STEPS, BEAM, PEER_BATCH = 32, 5, 16
@@ -138,7 +138,7 @@ def main() -> None:
             number("× transformers", 2),
             number("same output", 0),
         )
-        print(to_text(Table(columns, tuple(rows))), end="")
+        print(render(Table(columns, tuple(rows))), end="")
 
 
 if __name__ == "__main__":

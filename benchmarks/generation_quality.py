@@ -28,7 +28,7 @@ import prism_mt
 from prism_mt import EngineConfig, Metric, Runtime, make_metric
 from prism_mt.engines.base import EngineName
 from prism_mt.generate.options import SearchConfig
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 
 Row = tuple[str | float, ...]
 METHODS = {
@@ -169,7 +169,7 @@ def main() -> None:
         tables = (paraphrase(options.model, texts, languages),)
     else:
         tables = mbr(options.model, texts, options.pair, options.samples, options.temperature)
-    print("\n".join(map(to_text, tables)), end="")
+    print("\n".join(map(render, tables)), end="")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import prism_mt
 from prism_mt.evaluation.judgments import add_texts
-from prism_mt.report.table import Table, number, to_text
+from prism_mt.report.table import Table, number, render
 from prism_mt.stats.correlation import pearson
 
 
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
-    print(to_text(table(parser.parse_args().data / "judgments")), end="")
+    print(render(table(parser.parse_args().data / "judgments")), end="")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from prism_mt.evaluation.judgments import is_human
 from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.learned import MetricSpec, write_metric
 from prism_mt.metrics.learned_network import KINDS, RegressionNetwork
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.correlation import pearson
 from prism_mt.training.config import Limits
 from prism_mt.training.regression.config import MetricConfig
@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
     options = parser.parse_args()
     if options.what == "speed":
-        print(to_text(speed(options)), end="")
+        print(render(speed(options)), end="")
     elif options.folder is None:
         parser.error(f"{options.what} needs a folder")
     elif options.what == "prepare":

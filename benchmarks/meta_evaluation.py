@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.arrays import Matrix, Statistic
 from prism_mt.stats.permutation import permutation_test
 from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
@@ -103,7 +103,7 @@ def main() -> None:
     )
     rows = tuple(row for size in SIZES for row in rows_of(size, options.reference_draws))
     caption = f"Soft pairwise accuracy, {DRAWS} draws, and PERM-BOTH of all pairs of metrics with {DRAWS} draws"
-    print(to_text(Table(columns, rows, caption)), end="")
+    print(render(Table(columns, rows, caption)), end="")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats as scipy_stats
 
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.accuracy import segment_accuracy
 from prism_mt.stats.arrays import Matrix, Statistic, Vector
 from prism_mt.stats.correlation import Correlation, kendall_b, pearson
@@ -113,7 +113,7 @@ def main() -> None:
     )
     peer_name = "mt-metrics-eval" if has_mt_metrics_eval() else "a loop over scipy's kendalltau"
     caption = f"PERM-BOTH, {SYSTEMS} × {SEGMENTS}, seconds for {options.draws} draws; peer: {peer_name}"
-    print(to_text(Table(columns, tuple(rows), caption)), end="")
+    print(render(Table(columns, tuple(rows), caption)), end="")
 
 
 if __name__ == "__main__":

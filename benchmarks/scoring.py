@@ -30,7 +30,7 @@ from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.huggingface.weights import canonical
 from prism_mt.models.model import Model
 from prism_mt.models.spec import Architecture, Conventions, ModelSpec, weight_shapes
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 from prism_mt.text.subwords import Vocabulary
 
 WIDTH, LAYERS, HEADS, INNER, VOCABULARY = 512, 6, 8, 2048, 32_000
@@ -185,7 +185,7 @@ def main() -> None:
         number("% of peak", 0),
     )
     table = Table((*columns, number("mean error", 6), number("largest", 6)), tuple(rows))
-    print(to_text(table), end="")
+    print(render(table), end="")
     print(
         f"{available_cores()} cores, matrix-multiply peak {peak / 1e9:.0f} GFLOP/s, {work / 1e9:.0f} GFLOP of work"
     )

@@ -29,7 +29,7 @@ from typing import Any
 
 from prism_mt.models.directory import write_model
 from prism_mt.models.resolve import DEFAULT_MODEL, embedded
-from prism_mt.report.table import Column, Table, number, to_text
+from prism_mt.report.table import Column, Table, number, render
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = HERE.parent / "examples" / "wmt21-en-de" / "ref.de"
@@ -233,7 +233,7 @@ def main() -> None:
     served, served_cpu = load.pairs / load.seconds, 1000 * load.cpu / max(load.pairs, 1)
     columns = (Column("command"), number("pairs/s", 1), number("ratio", 2), number("CPU s per 1,000 pairs", 2))
     rows = (("prism score", alone, 1.0, alone_cpu), ("prism serve", served, served / alone, served_cpu))
-    print(to_text(Table(columns, rows)), end="")
+    print(render(Table(columns, rows)), end="")
     print(f"answers: {', '.join(f'{key} × {count:,}' for key, count in sorted(load.statuses.items()))}")
     print(f"largest difference between their scores: {load.worst:.6f}")
     first_mb, most_mb, last_mb = load.memory[0], max(load.memory), load.memory[-1]

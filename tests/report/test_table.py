@@ -2,7 +2,17 @@ import json
 
 import pytest
 
-from prism_mt.report.table import Column, Format, Table, escape_latex, format_value, number, render, render_all
+from prism_mt.report.table import (
+    Column,
+    Format,
+    Table,
+    format_p,
+    format_value,
+    number,
+    p_value,
+    render,
+    render_all,
+)
 
 TABLE = Table(
     columns=(Column("metric"), number("tau", 3), number("n", 0)),
@@ -13,14 +23,6 @@ TABLE = Table(
 )
 
 
-def test_text_stars_the_bold_value_and_keeps_the_columns_aligned() -> None:
-    lines = render(TABLE, "text").splitlines()
-    assert lines[0] == "en-de: 50%"
-    assert [line for line in lines if line.startswith("A_1")] == ["A_1 | x    0.123*   10"]
-    assert [line for line in lines if line.startswith("B")] == ["B         -0.200     —"]
-    assert lines[-1] == "a note"
-
-
 def test_tsv_has_all_digits_and_empty_fields_for_missing_values() -> None:
     assert render(TABLE, "tsv") == "# en-de: 50%\nmetric\ttau\tn\nA_1 | x\t0.12345\t10\nB\t-0.2\t\nC\t\t3\n"
 
@@ -29,13 +31,6 @@ def test_json_has_null_for_missing_values_and_names_bold_cells() -> None:
     document = json.loads(render(TABLE, "json"))
     assert document["rows"][2] == {"metric": "C", "tau": None, "n": 3}
     assert document["bold"] == [{"row": 0, "column": "tau"}]
-
-
-def test_latex_escapes_text_and_sets_negative_numbers_in_mathematics() -> None:
-    lines = render(TABLE, "latex").splitlines()
-    assert "A\\_1 | x & \\textbf{0.123} & 10 \\\\" in lines
-    assert "B & $-0.200$ & --- \\\\" in lines
-    assert "\\caption{en-de: 50\\%. a note}" in lines
 
 
 def test_markdown_escapes_pipes() -> None:
@@ -59,12 +54,6 @@ def test_format_value(value: str | int | float | None, column: Column, expected:
     assert format_value(value, column) == expected
 
 
-def test_latex_special_characters_are_all_escaped() -> None:
-    assert escape_latex("\\{}$&#_%~^") == (
-        "\\textbackslash{}\\{\\}\\$\\&\\#\\_\\%\\textasciitilde{}\\textasciicircum{}"
-    )
-
-
 @pytest.mark.parametrize("format", ["text", "tsv", "latex", "markdown"])
 def test_control_characters_and_line_breaks_never_reach_the_output(format: Format) -> None:
     output = render(Table((Column("a"),), (("x\x1b[31m\ty\nz",),)), format)
@@ -86,7 +75,6 @@ def test_ragged_rows_are_refused() -> None:
         Table(TABLE.columns, (("x",),))
 
 
-def test_width_folds_long_text_without_losing_any() -> None:
-    text = render(Table((Column("a"),), (("word " * 30,),)), "text", width=40)
-    assert max(map(len, text.splitlines())) <= 40
-    assert text.count("word") == 30
+@pytest.mark.parametrize(("p", "written"), [(0.0391, ".039"), (0.0004, "<.001"), (0.001, ".001"), (1.0, "1.000")])
+def test_p_values_are_written_as_in_papers(p: float, written: str) -> None:
+    assert format_p(p) == format_value(p, p_value()) == written

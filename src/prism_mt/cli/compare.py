@@ -58,6 +58,7 @@ class CompareOptions(Config):
     html: Path | None = option(
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
     )
+    wide: bool = option("one table with a row per system and all metrics side by side", False)
     quiet: bool = option("print the verdict only", False, flags=("-q",))
 
 
@@ -96,7 +97,7 @@ def run(
     if options.quiet:
         write_text("\n".join(found.verdicts) + "\n", output)
     else:
-        write_text(found.to_text(output.format, output.width), output)
+        write_text(found.to_text(output.format, output.width, options.wide), output)
 
 
 def _options_of_metrics(

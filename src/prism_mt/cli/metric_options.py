@@ -16,7 +16,7 @@ def add_metric_options(parser: argparse.ArgumentParser, taken: set[str]) -> None
         if name in taken:
             continue
         arguments = argument(field, hint) | {"required": False, "default": None}
-        if hint is bool:
+        if hint in (bool, bool | None):
             arguments = {"help": arguments["help"], "default": None, "action": argparse.BooleanOptionalAction}
         arguments["help"] += f" [{', '.join(owners)}]"
         group.add_argument(flag(name), *field.metadata["flags"], dest=f"metric.{name}", **arguments)

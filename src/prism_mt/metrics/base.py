@@ -1,7 +1,7 @@
 """What a metric is: frozen options and declared traits, and the scorer that it opens for one pair of languages."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -79,6 +79,10 @@ class Metric(Config, ABC):
     def aggregate(self, totals: Sequence[float]) -> float:
         """Make a system score of the sums of all segments' statistics."""
         raise TypeError(f"a system score of {self.name} is the mean of its segments")  # no statistics, no call
+
+    def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
+        """Take a system score apart, such as BLEU into precisions and brevity penalty; empty where it has no parts."""
+        return {}
 
     @property
     def label(self) -> str:

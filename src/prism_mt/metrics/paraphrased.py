@@ -2,7 +2,7 @@
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -75,6 +75,10 @@ class Paraphrased(UsesModel):
     def aggregate(self, totals: Sequence[float]) -> float:
         """Aggregate as the plain metric does."""
         return self.plain.aggregate(totals)
+
+    def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
+        """Take a score apart as the plain metric does."""
+        return self.plain.parts(totals)
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Open the plain metric, and the model unless a file has the paraphrases."""

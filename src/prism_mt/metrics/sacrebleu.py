@@ -2,10 +2,11 @@
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import option
@@ -17,13 +18,14 @@ from prism_mt.text.languages import find_language
 _CHUNK = 256
 _WORD_ORDER_HELP = "chrF: longest word n-grams (default: 0, chrf++: 2)"
 _BETA_HELP = "chrF: weight of recall (default: 2, parchrf++: 3)"
+_CASE_HELP = "BLEU and chrF: ignore case"
+_SMOOTH_HELP = "BLEU: how orders without a match are smoothed"
+_SMOOTH_VALUE_HELP = "BLEU: value for floor (default: 0.1) and add-k smoothing (default: 1)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SacrebleuMetric(Metric):
     """A metric of sacreBLEU; its counts per segment give both segment and system scores."""
-
-    lowercase: bool = option("BLEU and chrF: ignore case", False)
 
     @abstractmethod
     def corpus_metric(self, language: str) -> Any:
@@ -48,8 +50,18 @@ class SacrebleuMetric(Metric):
 class Bleu(SacrebleuMetric):
     """BLEU, as sacreBLEU computes it."""
 
+    lowercase: bool = option(_CASE_HELP, False)
     tokenize: str | None = option("BLEU: sacreBLEU's tokenizer (default: by language)", None, metavar="NAME")
+    smooth_method: Literal["exp", "floor", "add-k", "none"] = option(_SMOOTH_HELP, "exp")
+    smooth_value: float | None = option(_SMOOTH_VALUE_HELP, None, metavar="X", low=0)
+    max_ngram_order: int = option("BLEU: longest word n-grams", 4, metavar="N", low=1, high=20)
     effective_order: bool = option("BLEU: leave out orders that a segment is too short for", True)
+
+    def open(self, runtime: Runtime, languages: Languages) -> Scorer:
+        """Choose the tokenizer; one that sacreBLEU would fetch must be there when offline."""
+        if runtime.config.offline:
+            _check_fetched(self.tokenize)
+        return super().open(runtime, languages)
 
     def corpus_metric(self, language: str) -> Any:
         """BLEU of whole systems, for which the order is never cut."""
@@ -63,6 +75,17 @@ class Bleu(SacrebleuMetric):
         """sacreBLEU's corpus BLEU, which wants whole numbers."""
         return super().aggregate([round(total) for total in totals])
 
+    def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
+        """Precision of every order in percent, brevity penalty, and lengths in words."""
+        found = _counts_metric(self)._compute_score_from_stats([round(total) for total in totals])
+        precisions = {f"precision_{order}": value for order, value in enumerate(found.precisions, start=1)}
+        return precisions | {
+            "brevity_penalty": found.bp,
+            "length_ratio": found.sys_len / found.ref_len if found.ref_len else 0.0,
+            "output_words": found.sys_len,
+            "reference_words": found.ref_len,
+        }
+
     def _bleu(self, language: str, effective_order: bool) -> Any:
         from sacrebleu.metrics.bleu import BLEU
 
@@ -70,6 +93,9 @@ class Bleu(SacrebleuMetric):
             return BLEU(
                 lowercase=self.lowercase,
                 tokenize=self.tokenize,
+                smooth_method=self.smooth_method,
+                smooth_value=self.smooth_value,
+                max_ngram_order=self.max_ngram_order,
                 effective_order=effective_order,
                 trg_lang=language,
             )
@@ -86,9 +112,11 @@ class Bleu(SacrebleuMetric):
 class Chrf(SacrebleuMetric):
     """chrF, as sacreBLEU computes it."""
 
+    lowercase: bool = option(_CASE_HELP, False)
     char_order: int = option("chrF: longest character n-grams", 6, metavar="N", low=1, high=20)
     word_order: int = option(_WORD_ORDER_HELP, 0, metavar="N", low=0, high=20)
     beta: int = option(_BETA_HELP, 2, metavar="B", low=1, high=100)
+    whitespace: bool = option("chrF: let character n-grams contain spaces", False)
     eps_smoothing: bool = option("chrF: smooth each order with an epsilon, as chrF++.py does", False)
 
     def corpus_metric(self, language: str) -> Any:
@@ -100,6 +128,7 @@ class Chrf(SacrebleuMetric):
             word_order=self.word_order,
             beta=self.beta,
             lowercase=self.lowercase,
+            whitespace=self.whitespace,
             eps_smoothing=self.eps_smoothing,
         )
 
@@ -123,11 +152,27 @@ class Ter(SacrebleuMetric):
 
     lower_is_better = True
 
+    case_sensitive: bool = option("TER: distinguish upper and lower case", False)
+    normalized: bool = option("TER: separate punctuation from words first", False)
+    no_punct: bool = option("TER: ignore punctuation", False)
+    asian_support: bool | None = option("TER: split Chinese and Japanese (default: by language)", None)
+
     def corpus_metric(self, language: str) -> Any:
         """The same for systems and segments; it ignores case by default, as sacreBLEU does."""
         from sacrebleu.metrics.ter import TER
 
-        return TER(asian_support=language in ("zh", "ja"))
+        by_language = language in ("zh", "ja")
+        return TER(
+            normalized=self.normalized,
+            no_punct=self.no_punct,
+            asian_support=by_language if self.asian_support is None else self.asian_support,
+            case_sensitive=self.case_sensitive,
+        )
+
+    def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
+        """Edits and the reference words that they are counted against."""
+        edits, words = totals
+        return {"edits": edits, "reference_words": words}
 
 
 class SacrebleuScorer(Scorer):
@@ -163,6 +208,16 @@ class SacrebleuScorer(Scorer):
     def _reference_counts(self, references: Sequence[str]) -> Any:
         texts = [self._corpus._preprocess_segment(reference) for reference in references]
         return self._corpus._extract_reference_info(texts)
+
+
+def _check_fetched(tokenizer: str | None) -> None:
+    from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    if tokenizer in SPM_MODELS:
+        file = Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[tokenizer]["url"]).name
+        if not file.exists():
+            raise PrismError(f"--offline: not fetching sacreBLEU's tokenizer {tokenizer}; it belongs at {file}")
 
 
 @lru_cache(maxsize=64)

@@ -249,7 +249,12 @@ class _Collector:
             None if self._totals[0] is None else metric.aggregate,
             tokens=None if self._tokens is None else tuple(tuple(own) for own in self._tokens),
             needs=metric.needs,
+            parts=self._parts(),
         )
+
+    def _parts(self) -> tuple[Mapping[str, float], ...]:
+        found = [self._metric.parts(total.tolist()) for total in self._totals if total is not None]
+        return tuple(found) if all(found) else ()
 
 
 def _checked(results: Iterator[SegmentScore], metric: Metric, system: str) -> Iterator[SegmentScore]:

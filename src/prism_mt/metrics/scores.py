@@ -60,6 +60,8 @@ class MetricScores:
     tokens: tuple[Traces, ...] | None = None
     needs: frozenset[Side] = REF
     """What outputs were compared with."""
+    parts: tuple[Mapping[str, float], ...] = ()
+    """For every system what its score is made of, such as the precisions of BLEU; empty where there are no parts."""
 
     def __post_init__(self) -> None:
         where = f"scores of {self.metric}" + (f" for {self.pair}" if self.pair else "")

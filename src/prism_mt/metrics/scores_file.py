@@ -62,6 +62,7 @@ def _header(scores: MetricScores) -> dict[str, Any]:
         "segment_ids": scores.segment_ids,
         "pair": scores.pair,
         "needs": sorted(scores.needs),
+        "parts": [dict(own) for own in scores.parts],
         "statistics": scores.statistics is not None,
         "tokens": None
         if scores.tokens is None
@@ -97,6 +98,7 @@ def _read_metric(archive: zipfile.ZipFile, number: int, header: Mapping[str, Any
         header["pair"],
         tokens,
         frozenset(header["needs"]),
+        tuple(header.get("parts", ())),
     )
 
 

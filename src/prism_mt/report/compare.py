@@ -1,24 +1,31 @@
 """Tables of systems that are compared with one another."""
 
+import math
 from collections.abc import Sequence
 
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import SIGNIFICANT, Agreement, Comparison, Significance
 from prism_mt.metrics.scores import MetricScores
-from prism_mt.report.table import Column, Table, Value, number
+from prism_mt.report.table import Column, Table, Value, number, p_value
+from prism_mt.report.verdict import join
 
 _TESTS = {"bootstrap": "paired bootstrap", "randomization": "paired approximate randomization"}
 
+RANKS = "A new rank begins with a system that is significantly worse than one of the rank above."
 
-def digits(scores: MetricScores) -> int:
-    """Decimals that suit a metric: percentages get fewer than log-probabilities and shares."""
-    return 2 if scores.system_scores.min() >= 0 and scores.system_scores.max() >= 10 else 4
+
+def digits(comparison: Comparison) -> int:
+    """Decimals that mean something on this test set: two digits of the uncertainty of a score."""
+    spread = [own.high - own.low for own in comparison.intervals if own.high > own.low]
+    if not spread:
+        return 2 if comparison.metric.system_scores.max() >= 10 else 3
+    return min(max(1 - math.floor(math.log10(max(spread) / 4)), 1), 4)
 
 
 def ranking_table(comparison: Comparison, baseline: int, options: Significance) -> Table:
     """Systems from best to worst, each with its interval and what became of it against the baseline."""
     scores = comparison.metric
-    places = digits(scores)
+    places = digits(comparison)
     columns = (
         Column("rank", "d", "right"),
         Column("system"),
@@ -26,7 +33,7 @@ def ranking_table(comparison: Comparison, baseline: int, options: Significance) 
         number("95 % from", places),
         number("to", places),
         number(f"− {scores.systems[baseline]}", places),
-        number("p"),
+        p_value(),
         Column("wins", "d", "right"),
         Column("ties", "d", "right"),
         Column("losses", "d", "right"),
@@ -51,8 +58,58 @@ def ranking_table(comparison: Comparison, baseline: int, options: Significance) 
         difference = float(comparison.metric.system_scores[place] - comparison.metric.system_scores[baseline])
         wins, losses = int(comparison.wins[place, baseline]), int(comparison.wins[baseline, place])
         rows.append((*head, difference, p, wins, comparison.ties(place, baseline), losses))
-    notes = (scores.signature, guidance(comparison), _about(options))
-    return Table(columns, tuple(rows), _caption(scores), frozenset(bold), notes)
+    notes = (guidance(comparison), RANKS, about(options)) if len(rows) > 1 else (guidance(comparison),)
+    return Table(columns, tuple(rows), _caption(scores), frozenset(bold), notes, (scores.signature,))
+
+
+def wide_table(comparisons: Sequence[Comparison], baseline: int, options: Significance) -> Table:
+    """A row per system, and of every metric the score, half of its interval, and p against the baseline."""
+    first = comparisons[0]
+    columns = [Column("system")]
+    for one in comparisons:
+        places = digits(one)
+        columns += [number(one.metric.metric, places), number("±", places), p_value()]
+    rows: list[tuple[Value, ...]] = []
+    bold = set()
+    for place in first.order:
+        row: list[Value] = [first.metric.systems[place]]
+        for one in comparisons:
+            own = one.intervals[place]
+            row += [float(one.metric.system_scores[place]), (own.high - own.low) / 2]
+            p = float(one.p[place, baseline])
+            if place != baseline and p < SIGNIFICANT:
+                bold.add((len(rows), len(row)))
+            row.append(None if place == baseline else p)
+        rows.append(tuple(row))
+    notes = (f"± is half of the 95 % interval, p is against {first.metric.systems[baseline]}", about(options))
+    signatures = tuple(one.metric.signature for one in comparisons)
+    return Table(
+        tuple(columns), tuple(rows), _caption(first.metric, comparisons), frozenset(bold), notes, signatures
+    )
+
+
+def parts_table(comparison: Comparison) -> Table:
+    """What the scores of a metric are made of, such as the precisions and the brevity penalty of BLEU."""
+    scores = comparison.metric
+    names = list(scores.parts[0])
+    columns = [Column("system"), number(scores.metric, digits(comparison))]
+    columns += [_part_column(name, scores.parts[0][name]) for name in names]
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (
+            scores.systems[place],
+            float(scores.system_scores[place]),
+            *(scores.parts[place][name] for name in names),
+        )
+        for place in comparison.order
+    )
+    return Table(tuple(columns), rows, f"Parts of {scores.metric}")
+
+
+def _part_column(name: str, value: float) -> Column:
+    if name.startswith("precision_"):
+        return number(f"{name.removeprefix('precision_')}-gram", 1)
+    title = name.replace("_", " ").replace("brevity penalty", "BP").replace("length ratio", "ratio")
+    return Column(title, ",.0f", "right") if float(value).is_integer() and value > 1 else number(title)
 
 
 def guidance(comparison: Comparison) -> str:
@@ -64,14 +121,14 @@ def guidance(comparison: Comparison) -> str:
         return f"{direction} is better."
     return (
         f"{direction} is better. With these {count:,} segments a difference below about "
-        f"{comparison.noticeable:.{digits(scores)}f} cannot be told from chance."
+        f"{comparison.noticeable:.{digits(comparison)}f} cannot be told from chance."
     )
 
 
 def pairs_table(comparison: Comparison) -> Table:
     """p-values of every pair; significant ones stand out."""
     order, names = comparison.order, comparison.metric.systems
-    columns = (Column("system"), *(number(names[place]) for place in order))
+    columns = (Column("system"), *(p_value(names[place]) for place in order))
     rows = [(names[a], *(None if a == b else float(comparison.p[a, b]) for b in order)) for a in order]
     bold = {
         (r, c + 1) for r, a in enumerate(order) for c, b in enumerate(order) if comparison.p[a, b] < SIGNIFICANT
@@ -79,9 +136,9 @@ def pairs_table(comparison: Comparison) -> Table:
     return Table(columns, tuple(rows), f"{comparison.metric.metric}: p of every pair", frozenset(bold))
 
 
-def buckets_table(scores: MetricScores, buckets: Buckets) -> Table:
+def buckets_table(comparison: Comparison, buckets: Buckets) -> Table:
     """Scores on parts of the test set, which are not tested and so carry no mark."""
-    places = digits(scores)
+    scores, places = comparison.metric, digits(comparison)
     columns = (
         Column(buckets.title),
         Column("segments", "d", "right"),
@@ -100,42 +157,12 @@ def agreement_table(found: Sequence[Agreement]) -> Table:
     return Table(columns, rows, "Agreement between metrics")
 
 
-def _caption(scores: MetricScores) -> str:
+def _caption(scores: MetricScores, all_metrics: Sequence[Comparison] = ()) -> str:
     systems = "1 system" if len(scores.systems) == 1 else f"{len(scores.systems)} systems"
-    return f"{systems} by {scores.metric}, {scores.segments.shape[1]:,} segments"
+    names = [one.metric.metric for one in all_metrics] or [scores.metric]
+    return f"{systems} by {join(names)}, {scores.segments.shape[1]:,} segments"
 
 
-def _about(options: Significance) -> str:
-    return (
-        f"* p < {SIGNIFICANT}, {_TESTS[options.test]}, {options.count:,} draws, seed {options.seed}; "
-        "systems of one rank cannot be told apart"
-    )
-
-
-def verdict(comparison: Comparison) -> str:
-    """Say which systems are better and which cannot be told apart."""
-    names, metric = comparison.metric.systems, comparison.metric.metric
-    if len(names) < 2:
-        return f"{names[0]} has {float(comparison.metric.system_scores[0]):.4f} by {metric}."
-    groups: dict[int, list[int]] = {}
-    for place in comparison.order:
-        groups.setdefault(comparison.ranks[place], []).append(place)
-    ranked = list(groups.values())
-    first = ranked[0]
-    parts = []
-    if len(first) > 1:
-        closest = max(float(comparison.p[a, b]) for a in first for b in first if a != b)
-        parts.append(f"{_and(names, first)} cannot be told apart (p = {closest:.3f})")
-    better = _and(names, first) if len(first) == 1 else "both" if len(first) == 2 else "all of them"
-    rest = [place for group in ranked[1:] for place in group]
-    if rest:
-        verb = "is" if len(first) == 1 else "are"
-        parts.append(f"{better} {verb} better than {_and(names, rest)}")
-    return f"By {metric}: {'; '.join(parts)}."
-
-
-def _and(names: Sequence[str], places: Sequence[int]) -> str:
-    words = [names[place] for place in places]
-    if len(words) > 6:
-        return f"{', '.join(words[:5])} and {len(words) - 5} others"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def about(options: Significance) -> str:
+    """Say what the mark in a table means."""
+    return f"* p < {SIGNIFICANT:g}, {_TESTS[options.test]}, {options.count:,} draws, seed {options.seed}"

@@ -9,7 +9,7 @@ from prism_mt.evaluation.disagreements import Disagreement, Disagreements
 from prism_mt.evaluation.judge import Evaluation, average
 from prism_mt.evaluation.protocols import Protocol
 from prism_mt.evaluation.sweep import Sweep
-from prism_mt.report.table import Column, Table, Value, number, titles
+from prism_mt.report.table import Column, Table, Value, number, p_value, titles
 
 _TITLES = {
     "kendall-b": "tau-b",
@@ -42,7 +42,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     if calibrated:
         columns += [number("epsilon"), number("all tied")]
     if shows_p:
-        columns.append(number("p"))
+        columns.append(p_value())
     columns += [number("rank", 0), *(number(title) for title in titles)]
     rows = []
     for result in results:
@@ -59,7 +59,8 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     reference = f", reference {evaluation.reference}" if evaluation.reference else ""
     part = f", {evaluation.part}" if evaluation.part else ""
     caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
-    return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation), *evaluation.signatures.values()))
+    signatures = tuple(evaluation.signatures.values())
+    return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation),), signatures)
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:

@@ -92,7 +92,7 @@ def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     for place in first.order:
         cells = []
         for one in comparisons:
-            places, own = digits(one.metric), one.intervals[place]
+            places, own = digits(one), one.intervals[place]
             cells.append(
                 {
                     "value": float(one.metric.system_scores[place]),
@@ -107,7 +107,7 @@ def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
     """Tables and plots of one metric."""
-    scores, places = comparison.metric, digits(comparison.metric)
+    scores, places = comparison.metric, digits(comparison)
     return {
         "metric": scores.metric,
         "guidance": guidance(comparison),
@@ -115,7 +115,7 @@ def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
         "distributions": svg.distributions(comparison, places),
         "ranking": ranking_table(comparison, page.baseline, page.options),
         "pairs": pairs_table(comparison),
-        "parts": [(svg.profile(scores, parts, places), buckets_table(scores, parts)) for parts in page.parts],
+        "parts": [(svg.profile(scores, parts, places), buckets_table(comparison, parts)) for parts in page.parts],
     }
 
 
@@ -145,7 +145,7 @@ def _data(page: Page, flags: list[dict[int, list[str]]]) -> dict[str, Any]:
         "metrics": [
             {
                 "name": one.metric.metric,
-                "digits": digits(one.metric),
+                "digits": digits(one),
                 "lower": one.metric.lower_is_better,
                 "scores": [[round(score, 4) for score in row] for row in one.metric.segments.tolist()],
             }

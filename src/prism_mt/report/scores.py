@@ -8,7 +8,7 @@ from typing import IO, Literal
 
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
-from prism_mt.report.table import Column, Table, number, to_text, to_tsv
+from prism_mt.report.table import Column, Table, number, render
 
 ScoreFormat = Literal["text", "tsv", "json"]
 
@@ -94,11 +94,11 @@ class ScoreReport:
         elif self.segments:
             self._write_tsv(handle)
         else:
-            handle.write(to_text(self._system_table()))
+            handle.write(render(self._system_table()))
 
     def _write_tsv(self, handle: IO[str]) -> None:
         if not (self.segments or self.tokens):
-            handle.write(to_tsv(self._system_table(signature=True)))
+            handle.write(render(self._system_table(signature=True), "tsv"))
             return
         for signature in dict.fromkeys(result.signature for result in self.results):
             handle.write(f"# {signature}\n")
@@ -166,7 +166,9 @@ class ScoreReport:
             columns.append(Column("signature"))
             rows = [(*row, result.signature) for row, result in zip(rows, self.results, strict=True)]
             return Table(tuple(columns), tuple(rows))
-        return Table(tuple(columns), tuple(rows), notes=tuple(dict.fromkeys(r.signature for r in self.results)))
+        return Table(
+            tuple(columns), tuple(rows), signatures=tuple(dict.fromkeys(r.signature for r in self.results))
+        )
 
 
 def _cell(text: str) -> str:

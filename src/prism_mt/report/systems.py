@@ -1,5 +1,7 @@
 """Systems compared: the verdict in words, tables, and a page to send to a colleague."""
 
+import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +9,20 @@ from typing import Any
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name
-from prism_mt.evaluation.compare import Comparison, Significance, Test, agreements, compare_systems
-from prism_mt.metrics.scores import Scores
-from prism_mt.report.compare import agreement_table, buckets_table, pairs_table, ranking_table, verdict
+from prism_mt.evaluation.compare import SIGNIFICANT, Comparison, Significance, Test, agreements, compare_systems
+from prism_mt.metrics.scores import MetricScores, Scores
+from prism_mt.report.compare import (
+    agreement_table,
+    buckets_table,
+    pairs_table,
+    parts_table,
+    ranking_table,
+    wide_table,
+)
 from prism_mt.report.page import Page, render_page
 from prism_mt.report.table import Format, Table, render_all
+from prism_mt.report.text_table import wrap_sentence
+from prism_mt.report.verdict import verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +40,30 @@ class SystemComparison:
         """Say in a sentence per metric which systems are better."""
         return [verdict(comparison) for comparison in self.comparisons]
 
-    def tables(self) -> list[Table]:
-        """Return rankings, p-values of every pair, agreement between metrics, and parts of the test set."""
+    def tables(self, wide: bool = False) -> list[Table]:
+        """Return rankings, parts of scores, p-values of every pair, agreement of metrics, and parts of the test set.
+
+        With `wide` the rankings are one table, a row per system and all metrics side by side.
+        """
         place = self._baseline_place
         metrics = [comparison.metric for comparison in self.comparisons]
-        found = [ranking_table(comparison, place, self.significance) for comparison in self.comparisons]
+        if wide:
+            found = [wide_table(self.comparisons, place, self.significance)]
+        else:
+            found = [ranking_table(comparison, place, self.significance) for comparison in self.comparisons]
+        found += [parts_table(comparison) for comparison in self.comparisons if comparison.metric.parts]
         if len(metrics[0].systems) > 2:
             found += [pairs_table(comparison) for comparison in self.comparisons]
         if len(metrics) > 1:
             found.append(agreement_table(agreements(metrics)))
-        return found + [buckets_table(one, buckets) for buckets in self.buckets for one in metrics]
+        return found + [buckets_table(one, buckets) for buckets in self.buckets for one in self.comparisons]
 
-    def to_text(self, format: Format = "text", width: int | None = None) -> str:
-        """Render the tables, as text behind the verdicts."""
-        head = "\n".join(self.verdicts) + "\n\n" if format == "text" else ""
-        return head + render_all(self.tables(), format, width)
+    def to_text(self, format: Format = "text", width: int | None = None, wide: bool = False) -> str:
+        """Render the tables, as text behind the verdicts; JSON is `to_dict`."""
+        if format == "json":
+            return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        head = "\n".join(wrap_sentence(one, width) for one in self.verdicts) + "\n\n"
+        return (head if format == "text" else "") + render_all(self.tables(wide), format, width)
 
     def to_html(self, path: str | Path | None = None, command: str = "") -> str:
         """Return the page, and write it where a path is given; it needs the texts behind the scores."""
@@ -66,11 +86,38 @@ class SystemComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values under programmers' keys."""
         return {
+            "systems": list(self.comparisons[0].metric.systems),
+            "segments": self.comparisons[0].metric.segments.shape[1],
             "test": self.significance.test,
             "draws": self.significance.count,
             "seed": self.significance.seed,
+            "alpha": SIGNIFICANT,
             "baseline": self.baseline,
-            "metrics": [_comparison_dict(one, self._baseline_place) for one in self.comparisons],
+            "metrics": [self._metric_dict(one) for one in self.comparisons],
+            "agreement": [
+                {
+                    "metrics": [one.first, one.second],
+                    "kendall_tau_b_outputs": _plain(one.segments),
+                    "pearson_r_systems": _plain(one.systems),
+                }
+                for one in agreements([comparison.metric for comparison in self.comparisons])
+            ],
+        }
+
+    def _metric_dict(self, comparison: Comparison) -> dict[str, Any]:
+        metric = comparison.metric
+        return {
+            "metric": metric.metric,
+            "signature": metric.signature,
+            "lower_is_better": metric.lower_is_better,
+            "verdict": verdict(comparison),
+            "noticeable_difference": _plain(comparison.noticeable),
+            "systems": [_system_dict(comparison, place, self._baseline_place) for place in comparison.order],
+            "p_values": {
+                name: dict(zip(metric.systems, row, strict=True))
+                for name, row in zip(metric.systems, comparison.p.tolist(), strict=True)
+            },
+            "buckets": [_buckets_dict(metric, one) for one in self.buckets],
         }
 
     @property
@@ -116,26 +163,38 @@ def compare(
     return SystemComparison(scores, found, significance, baseline or systems[0], tuple(parts))
 
 
-def _comparison_dict(comparison: Comparison, baseline: int) -> dict[str, Any]:
+def _system_dict(comparison: Comparison, place: int, baseline: int) -> dict[str, Any]:
     metric = comparison.metric
-    return {
-        "metric": metric.metric,
-        "signature": metric.signature,
-        "lower_is_better": metric.lower_is_better,
-        "verdict": verdict(comparison),
-        "systems": [
-            {
-                "system": metric.systems[place],
-                "rank": comparison.ranks[place],
-                "score": float(metric.system_scores[place]),
-                "ci_low": comparison.intervals[place].low,
-                "ci_high": comparison.intervals[place].high,
-                "p_value": None if place == baseline else float(comparison.p[place, baseline]),
-                "wins": int(comparison.wins[place, baseline]),
-                "losses": int(comparison.wins[baseline, place]),
-                "ties": comparison.ties(place, baseline),
-            }
-            for place in comparison.order
-        ],
-        "p_values": comparison.p.tolist(),
+    scores = metric.system_scores
+    found = {
+        "system": metric.systems[place],
+        "rank": comparison.ranks[place],
+        "score": float(scores[place]),
+        "ci_low": comparison.intervals[place].low,
+        "ci_high": comparison.intervals[place].high,
+        "difference": None if place == baseline else float(scores[place] - scores[baseline]),
+        "p_value": None if place == baseline else float(comparison.p[place, baseline]),
+        "wins": int(comparison.wins[place, baseline]),
+        "losses": int(comparison.wins[baseline, place]),
+        "ties": comparison.ties(place, baseline),
     }
+    return found | ({"parts": dict(metric.parts[place])} if metric.parts else {})
+
+
+def _buckets_dict(metric: MetricScores, buckets: Buckets) -> dict[str, Any]:
+    return {
+        "by": buckets.title,
+        "parts": [
+            {
+                "label": part.label,
+                "segments": len(part.segments),
+                "scores": dict(zip(metric.systems, metric.on(part.segments).tolist(), strict=True)),
+            }
+            for part in buckets.parts
+        ],
+    }
+
+
+def _plain(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value

@@ -1,10 +1,9 @@
 """One table for all commands: typed values in, text, TSV, JSON, LaTeX or Markdown out."""
 
-import io
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -13,10 +12,10 @@ Align = Literal["left", "right", "center"]
 Format = Literal["text", "tsv", "json", "latex", "markdown"]
 
 MISSING = "—"
-# Wide enough that rich never breaks a line when the output is a file or a pipe.
-_UNLIMITED = 100_000
-# Stands in for a space after a number: rich would cut off an ordinary one.
-_PAD = "\ue000"
+_P = "p"
+"""The format of p-values."""
+_SMALL = 0.001
+"""Smaller p-values are printed as less than this: more digits would be noise of the draws."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,24 @@ def number(title: str, digits: int = 3) -> Column:
     return Column(title, f".{digits}f", "right")
 
 
+def p_value(title: str = "p") -> Column:
+    """A column of p-values, printed as papers do: .039, <.001."""
+    return Column(title, _P, "right")
+
+
+def format_p(value: float) -> str:
+    """Write a p-value without its leading zero, and nothing below .001."""
+    if value < _SMALL:
+        return "<.001"
+    return f"{value:.3f}".removeprefix("0")
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of values under columns; `bold` holds the (row, column) positions of the values to stand out.
 
-    None and NaN are missing values: a dash for readers, empty in TSV, null in JSON. `notes` are printed below.
+    None and NaN are missing values: a dash for readers, empty in TSV, null in JSON. `notes` are printed below, and so
+    are `signatures`, which say how the numbers were made and are no part of a caption.
     """
 
     columns: tuple[Column, ...]
@@ -45,6 +57,7 @@ class Table:
     caption: str = ""
     bold: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     notes: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -63,6 +76,8 @@ def format_value(value: Value, column: Column) -> str:
         return MISSING
     if isinstance(value, str) or not column.number:
         return str(value)
+    if column.number == _P:
+        return format_p(value)
     text = format(value, column.number)
     # A tiny negative number must not be printed as "-0.000".
     return text.lstrip("-") if text.startswith("-") and float(text.rstrip("%") or 0) == 0 else text
@@ -71,8 +86,14 @@ def format_value(value: Value, column: Column) -> str:
 def render(table: Table, format: Format = "text", width: int | None = None) -> str:
     """The table as a string that ends in a newline; `width` (characters) is used by `text` only."""
     if format == "text":
+        from prism_mt.report.text_table import to_text
+
         return to_text(table, width)
-    return _RENDERERS[format](table)
+    if format == "latex":
+        from prism_mt.report.latex import to_latex
+
+        return to_latex(table)
+    return {"tsv": to_tsv, "json": to_json, "markdown": to_markdown}[format](table)
 
 
 def render_all(tables: Sequence[Table], format: Format = "text", width: int | None = None) -> str:
@@ -82,43 +103,14 @@ def render_all(tables: Sequence[Table], format: Format = "text", width: int | No
     return "\n".join(render(table, format, width) for table in tables)
 
 
-def to_text(table: Table, width: int | None = None) -> str:
-    """For a terminal: bold values carry a star, so that they stand out in a pipe, too."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    rich_table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    starred = {column for _, column in table.bold}
-    for index, column in enumerate(table.columns):
-        # The title makes room for the star, so that numbers stay below it.
-        title = _printable(column.title) + (_PAD if index in starred and column.align == "right" else "")
-        rich_table.add_column(Text(title), justify=column.align, overflow="fold")
-    for r, row in enumerate(table.rows):
-        cells = []
-        for c, value in enumerate(row):
-            text = _printable(format_value(value, table.columns[c]))
-            if c in starred:
-                text += "*" if (r, c) in table.bold else _PAD
-            cells.append(Text(text))
-        rich_table.add_row(*cells)
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width or _UNLIMITED, color_system=None, legacy_windows=False)
-    console.print(rich_table)
-    lines = [line.replace(_PAD, " ").rstrip() for line in buffer.getvalue().split("\n")[:-1]]
-    caption = [_printable(table.caption), ""] if table.caption else []
-    return "\n".join([*caption, *lines, *map(_printable, table.notes)]) + "\n"
-
-
 def to_tsv(table: Table) -> str:
     """For programs: all digits, a header line, a caption as a comment."""
 
     def plain(value: Value) -> str:
-        return "" if is_missing(value) else _printable(str(value))
+        return "" if is_missing(value) else printable(str(value))
 
-    caption = [f"# {_printable(table.caption)}"] if table.caption else []
-    header = "\t".join(_printable(column.title) for column in table.columns)
+    caption = [f"# {printable(table.caption)}"] if table.caption else []
+    header = "\t".join(printable(column.title) for column in table.columns)
     return "\n".join([*caption, header, *("\t".join(map(plain, row)) for row in table.rows)]) + "\n"
 
 
@@ -164,28 +156,13 @@ def as_dict(table: Table) -> dict[str, object]:
         ],
         "bold": [{"row": r, "column": titles[c]} for r, c in sorted(table.bold)],
         "notes": list(table.notes),
+        "signatures": list(table.signatures),
     }
 
 
 def to_json(table: Table) -> str:
     """One JSON object."""
     return json.dumps(as_dict(table), ensure_ascii=False, indent=1) + "\n"
-
-
-def to_latex(table: Table) -> str:
-    """A `table` environment with booktabs rules; all text is escaped."""
-    letters = "".join(column.align[0] for column in table.columns)
-    lines = ["\\begin{table}", "\\centering", f"\\begin{{tabular}}{{{letters}}}", "\\toprule"]
-    lines.append(" & ".join(escape_latex(column.title) for column in table.columns) + " \\\\")
-    lines.append("\\midrule")
-    for r, row in enumerate(table.rows):
-        cells = [_latex_cell(value, table.columns[c], (r, c) in table.bold) for c, value in enumerate(row)]
-        lines.append(" & ".join(cells) + " \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    caption = ". ".join(text for text in (table.caption, *table.notes) if text)
-    if caption:
-        lines.append(f"\\caption{{{escape_latex(caption)}}}")
-    return "\n".join([*lines, "\\end{table}"]) + "\n"
 
 
 def to_markdown(table: Table) -> str:
@@ -198,50 +175,16 @@ def to_markdown(table: Table) -> str:
         cells = [_escape_markdown(format_value(value, table.columns[c])) for c, value in enumerate(row)]
         cells = [f"**{cell}**" if (r, c) in table.bold else cell for c, cell in enumerate(cells)]
         lines.append("| " + " | ".join(cells) + " |")
-    notes = [line for note in table.notes for line in ("", _escape_markdown(note))]
+    notes = [line for note in (*table.notes, *table.signatures) for line in ("", _escape_markdown(note))]
     return "\n".join([*lines, *notes]) + "\n"
-
-
-_LATEX = {
-    "\\": "\\textbackslash{}",
-    "~": "\\textasciitilde{}",
-    "^": "\\textasciicircum{}",
-    "<": "\\textless{}",
-    ">": "\\textgreater{}",
-    MISSING: "---",
-    **{character: f"\\{character}" for character in "{}$&#_%"},
-}
-
-
-def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(character, character) for character in _printable(text))
-
-
-def _latex_cell(value: Value, column: Column, bold: bool) -> str:
-    text = escape_latex(format_value(value, column))
-    if isinstance(value, int | float) and text.startswith("-") and not is_missing(value):
-        text = f"${text}$" if not bold else f"$\\mathbf{{{text}}}$"
-    elif bold:
-        text = f"\\textbf{{{text}}}"
-    return text
 
 
 def _escape_markdown(text: str) -> str:
     escaped = "".join(f"\\{character}" if character in "\\`*_|<>[]" else character for character in text)
-    return _printable(escaped)
+    return printable(escaped)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text in one line: line breaks and tabs become spaces, other control characters a mark."""
     spaced = " ".join(text.splitlines()).replace("\t", " ")
     return "".join("�" if unicodedata.category(character) == "Cc" else character for character in spaced)
-
-
-_RENDERERS: dict[Format, Callable[[Table], str]] = {
-    "text": to_text,
-    "tsv": to_tsv,
-    "json": to_json,
-    "latex": to_latex,
-    "markdown": to_markdown,
-}

@@ -1,0 +1,63 @@
+"""Tables for papers: LaTeX with booktabs, ready to be pasted."""
+
+from prism_mt.report.table import MISSING, Column, Table, Value, format_value, is_missing, printable
+
+_SPECIAL = {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    MISSING: "---",
+    "–": "--",
+    "−": "$-$",
+    "×": "$\\times$",
+    "±": "$\\pm$",
+    "≤": "$\\leq$",
+    "≥": "$\\geq$",
+    "∆": "$\\Delta$",
+    "…": "\\dots{}",
+    "\u00a0": "~",
+    **{character: f"\\{character}" for character in "{}$&#_%"},
+}
+
+
+def to_latex(table: Table) -> str:
+    """A `table` environment with booktabs rules; all text is escaped.
+
+    What a mark means stands in the caption. Signatures are comments above: they are for the reader of the source.
+    """
+    letters = "".join(column.align[0] for column in table.columns)
+    lines = [f"% {printable(signature)}" for signature in table.signatures]
+    lines += ["\\begin{table}", "\\centering", f"\\begin{{tabular}}{{{letters}}}", "\\toprule"]
+    lines += [" & ".join(escape_latex(column.title) for column in table.columns) + " \\\\", "\\midrule"]
+    for r, row in enumerate(table.rows):
+        cells = [_cell(value, table.columns[c], (r, c) in table.bold) for c, value in enumerate(row)]
+        lines.append(" & ".join(cells) + " \\\\")
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    caption = " ".join(_sentence(text) for text in (table.caption, *table.notes) if text)
+    if caption:
+        lines.append(f"\\caption{{{caption}}}")
+    return "\n".join([*lines, "\\end{table}"]) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return "".join(_SPECIAL.get(character, character) for character in printable(text))
+
+
+def _sentence(text: str) -> str:
+    if text.startswith("* "):  # the star that marks a number in a terminal; here it is bold
+        text = f"Bold: {text[2:]}"
+    written = escape_latex(text[:1].upper() + text[1:])
+    return written if written.endswith((".", "!", "?")) else f"{written}."
+
+
+def _cell(value: Value, column: Column, bold: bool) -> str:
+    text = format_value(value, column)
+    if isinstance(value, int | float) and text[:1] in "-<" and not is_missing(value):
+        # A hyphen is no minus sign, and < is one only in mathematics.
+        return f"$\\mathbf{{{text}}}$" if bold else f"${text}$"
+    text = escape_latex(text)
+    return f"\\textbf{{{text}}}" if bold else text

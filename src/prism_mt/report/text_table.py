@@ -1,0 +1,145 @@
+"""Tables for a terminal: no number is ever broken, however narrow it is."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from textwrap import fill
+
+from prism_mt.report.table import Column, Table, format_value, printable
+
+# Wide enough that rich never breaks a line when the output is a file or a pipe.
+_UNLIMITED = 100_000
+# Stands in for a space after a number: rich would cut off an ordinary one.
+_PAD = "\ue000"
+_GAP, _NARROW_GAP = 3, 2
+"""Columns of the terminal between two columns of the table: where there is room, and where there is not."""
+_FOLDED = 12
+"""Text is folded down to so many columns before a table is cut into several."""
+
+
+def to_text(table: Table, width: int | None = None) -> str:
+    """Lay out a table; bold values carry a star, so that they stand out in a pipe, too.
+
+    Where it is too wide, titles and texts are folded first; then the table is cut into several, one below the other,
+    each of which begins with the column that names the rows.
+    """
+    blocks = _blocks(table, width or _UNLIMITED)
+    body = "\n\n".join("\n".join(_lines(block, width or _UNLIMITED)) for block in blocks)
+    caption = [printable(table.caption), ""] if table.caption else []
+    notes = [wrap_sentence(printable(note), width) for note in table.notes]
+    return "\n".join([*caption, body, *notes, *map(printable, table.signatures)]) + "\n"
+
+
+def wrap_sentence(text: str, width: int | None) -> str:
+    """Break a sentence into lines, but no statement such as `p < .05`."""
+    if width is None:
+        return text
+    kept = re.sub(r"\bp ([<=≤≥]) (?=[.\d])", "p\ue000\\1\ue000", text)
+    return fill(kept, width, break_long_words=False).replace(_PAD, " ")
+
+
+def _blocks(table: Table, width: int) -> list[Table]:
+    """Cut a table into parts that fit; a single column that does not is left as it is."""
+    least = _least(table)
+    if _total(least) <= width:
+        return [table]
+    key = next((place for place, column in enumerate(table.columns) if column.align == "left"), 0)
+    found: list[list[int]] = [[]]
+    for place in range(len(table.columns)):
+        columns = sorted({key, *found[-1], place})
+        if found[-1] and _total([least[one] for one in columns]) > width:
+            found.append([])
+            columns = sorted({key, place})
+        found[-1] = columns
+    if found[-1] == [key] and len(found) > 1:  # the name alone says nothing
+        found.pop()
+    return [_take(table, places) for places in found]
+
+
+def _take(table: Table, places: Sequence[int]) -> Table:
+    bold = {(row, places.index(column)) for row, column in table.bold if column in places}
+    rows = tuple(tuple(row[place] for place in places) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[place] for place in places), rows=rows, bold=frozenset(bold))
+
+
+def _lines(table: Table, width: int) -> list[str]:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    narrow = _total(_natural(table), _GAP) > width
+    rich_table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=narrow)
+    titles, cells = _titles(table), _cells(table)
+    for column, title, own in zip(table.columns, titles, _widths(table, width), strict=True):
+        rich_table.add_column(Text(title), justify=column.align, overflow="fold", width=own)
+    for row in cells:
+        rich_table.add_row(*map(Text, row))
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=_UNLIMITED, color_system=None, legacy_windows=False)
+    console.print(rich_table)
+    return [line.replace(_PAD, " ").rstrip() for line in buffer.getvalue().split("\n")[:-1]]
+
+
+def _titles(table: Table) -> list[str]:
+    """Titles; one over numbers with stars makes room for the star, so that they stay below it."""
+    starred = {column for _, column in table.bold}
+    return [
+        printable(column.title) + (_PAD if place in starred and column.align == "right" else "")
+        for place, column in enumerate(table.columns)
+    ]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    starred = {column for _, column in table.bold}
+    return [
+        [
+            printable(format_value(value, table.columns[c]))
+            + ("*" if (r, c) in table.bold else _PAD if c in starred else "")
+            for c, value in enumerate(row)
+        ]
+        for r, row in enumerate(table.rows)
+    ]
+
+
+def _widths(table: Table, width: int) -> list[int]:
+    """Share the width: every column gets what it needs at least, the rest goes to those that want a little more."""
+    widths, wanted = _least(table), _natural(table)
+    left = width - _total(widths)
+    order = sorted(range(len(widths)), key=lambda place: wanted[place] - widths[place])
+    for index, place in enumerate(order):
+        more = max(0, min(wanted[place] - widths[place], left // (len(order) - index)))
+        widths[place] += more
+        left -= more
+    return widths
+
+
+def _natural(table: Table) -> list[int]:
+    from rich.cells import cell_len
+
+    titles, cells = _titles(table), _cells(table)
+    return [max(map(cell_len, (titles[place], *(row[place] for row in cells)))) for place in range(len(titles))]
+
+
+def _least(table: Table) -> list[int]:
+    """Numbers stay whole, and so do the words of titles; text can be folded."""
+    from rich.cells import cell_len
+
+    natural, titles, cells = _natural(table), _titles(table), _cells(table)
+    found = []
+    for place, column in enumerate(table.columns):
+        words = max(map(cell_len, titles[place].split() or [""]))
+        if _is_text(column):
+            found.append(min(natural[place], max(_FOLDED, min(words, 2 * _FOLDED))))
+        else:
+            found.append(max([words, *(cell_len(row[place]) for row in cells)]))
+    return found
+
+
+def _is_text(column: Column) -> bool:
+    return not column.number
+
+
+def _total(widths: Sequence[int], gap: int = _NARROW_GAP) -> int:
+    return sum(widths) + gap * (len(widths) - 1)

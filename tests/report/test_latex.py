@@ -1,0 +1,45 @@
+"""Tables for papers."""
+
+from prism_mt.report.latex import escape_latex, to_latex
+from prism_mt.report.table import Column, Table, number, p_value
+
+TABLE = Table(
+    columns=(Column("system"), number("BLEU", 1), number("− A", 1), p_value()),
+    rows=(("A_1 | x", 31.25, None, None), ("B", 28.0, -3.25, 0.0002), ("C", 30.0, -1.25, 0.0391)),
+    caption="3 systems by BLEU, 50 % of the segments",
+    bold=frozenset({(1, 3), (2, 1), (2, 3)}),
+    notes=("* p < 0.05, paired bootstrap",),
+    signatures=("bleu|tok:13a|100%",),
+)
+
+
+def test_a_table_to_paste() -> None:
+    assert (
+        to_latex(TABLE)
+        == """% bleu|tok:13a|100%
+\\begin{table}
+\\centering
+\\begin{tabular}{lrrr}
+\\toprule
+system & BLEU & $-$ A & p \\\\
+\\midrule
+A\\_1 \\textbar{} x & 31.2 & --- & --- \\\\
+B & 28.0 & $-3.2$ & $\\mathbf{<.001}$ \\\\
+C & \\textbf{30.0} & $-1.2$ & \\textbf{.039} \\\\
+\\bottomrule
+\\end{tabular}
+\\caption{3 systems by BLEU, 50 \\% of the segments. Bold: p \\textless{} 0.05, paired bootstrap.}
+\\end{table}
+"""
+    )
+
+
+def test_special_characters_are_all_escaped() -> None:
+    assert escape_latex("\\{}$&#_%~^") == (
+        "\\textbackslash{}\\{\\}\\$\\&\\#\\_\\%\\textasciitilde{}\\textasciicircum{}"
+    )
+
+
+def test_a_signature_cannot_leave_its_comment() -> None:
+    lines = to_latex(Table((Column("a"),), (("b",),), signatures=("one\ntwo",))).splitlines()
+    assert lines[0] == "% one two"
