@@ -1,26 +1,21 @@
 """How good is a model as a metric? The quality table of the model card, made by one command.
 
-    python benchmarks/mini/quality.py [--model mini] [--data DIR] [--segments N] [--tests mqm perturbations]
+    python benchmarks/mini/quality.py [--model mini] [--data DIR] [--segments N]
 
-mqm: agreement with MQM judgments (WMT20 and WMT21 news; never trained on), two ways: Kendall tau-b ×100 pooled over
+Agreement with MQM judgments (WMT20 and WMT21 news; never trained on), two ways: Kendall tau-b ×100 pooled over
 all outputs, which also rewards knowing which segments are hard, and the share of pairs of outputs of one segment, told
 apart by people, that the metric orders alike (a metric tie is wrong). BLEU and chrF of the same segments stand beside.
 
-perturbations: FLORES references with a word dropped, a number or name changed, or two words swapped must score below
-the untouched ones, given the reference (Prism-ref) and given the same sentence in another language (Prism-src).
+Mistakes made on purpose are counted by `prism challenge builtin --texts flores200_devtest.jsonl.xz`.
 """
 
 import argparse
-import json
-import lzma
 import os
-import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from perturb import PERTURBATIONS
 
 import prism_mt
 from prism_mt import EngineConfig, Metric, Runtime, make_metric
@@ -65,51 +60,6 @@ def mqm(metrics: Sequence[Metric], runtime: Runtime, data: Path, names: list[str
     return Table((*columns, number("tau-b ×100", 1), number("within-segment accuracy %", 1)), tuple(rows))
 
 
-def flores(data: Path) -> dict[str, list[str]]:
-    texts: dict[str, list[str]] = {}
-    with lzma.open(data / "heldout" / "flores200_devtest.jsonl.xz", "rt", encoding="utf-8") as handle:
-        for line in handle:
-            for language, text in json.loads(line).items():
-                texts.setdefault(language, []).append(text)
-    return texts
-
-
-def cases(texts: dict[str, list[str]], language: str, limit: int | None) -> Iterator[tuple[str, str, str, str]]:
-    """(kind, original, perturbed, source) of every sentence to which a perturbation applies."""
-    generator = random.Random(f"perturb {language}")
-    sources = texts["de" if language == "en" else "en"]
-    for index, text in enumerate(texts[language][:limit]):
-        for kind, perturb in PERTURBATIONS.items():
-            changed = perturb(text, language, generator)
-            if changed is not None:
-                yield kind, text, changed, sources[index]
-
-
-def perturbations(model: str, runtime: Runtime, data: Path, limit: int | None) -> Table:
-    texts = flores(data)
-    rows: list[tuple[str | float, ...]] = []
-    for language in sorted(runtime.model(model).spec.languages):
-        kinds, originals, changed, sources = zip(*cases(texts, language, limit), strict=True)
-        scores = prism_mt.score(
-            {"original": originals, "perturbed": changed},
-            ref=originals,
-            src=sources,
-            lang=language,
-            src_lang="de" if language == "en" else "en",
-            model=model,
-            runtime=runtime,
-        )
-        row: list[str | float] = [language]
-        for found in scores.values():
-            worse = found["perturbed"].segments < found["original"].segments
-            row += [100 * float(worse.mean())]
-            row += [100 * float(worse[np.array(kinds) == kind].mean()) for kind in PERTURBATIONS]
-        rows.append(tuple(row))
-        print(rows[-1], file=sys.stderr)
-    columns = [number(f"{side}: {kind}", 1) for side in ("ref", "src") for kind in ("all", *PERTURBATIONS)]
-    return Table((Column("language"), *columns), tuple(rows))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="mini")
@@ -118,16 +68,12 @@ def main() -> None:
     parser.add_argument("--segments", type=int, help="so many segments of each set only")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--metrics", nargs="+", default=["prism-ref", "prism-src", "bleu", "chrf"])
-    parser.add_argument("--tests", nargs="+", choices=["mqm", "perturbations"], default=["mqm", "perturbations"])
     parser.add_argument("--precision", default="float32")
     parser.add_argument("--format", choices=["text", "markdown", "tsv", "json"], default="text")
     options = parser.parse_args()
     runtime = Runtime(EngineConfig(precision=options.precision))
     metrics = [make_metric(name, {"model": options.model, "overlong": "window"}) for name in options.metrics]
-    if "mqm" in options.tests:
-        print(render(mqm(metrics, runtime, options.data, options.sets, options.segments), options.format))
-    if "perturbations" in options.tests:
-        print(render(perturbations(options.model, runtime, options.data, options.segments), options.format))
+    print(render(mqm(metrics, runtime, options.data, options.sets, options.segments), options.format))
 
 
 if __name__ == "__main__":

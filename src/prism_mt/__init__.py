@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from prism_mt.metrics.score import score
     from prism_mt.metrics.scores import MetricScores, Scores, SystemScores
     from prism_mt.metrics.sentence import Laser
+    from prism_mt.report.challenge import challenge
     from prism_mt.report.explain import explain
     from prism_mt.report.judging import judge
     from prism_mt.report.systems import compare
@@ -55,6 +56,7 @@ _HOMES = {
     "score": "metrics.score",
     **dict.fromkeys(("MetricScores", "Scores", "SystemScores"), "metrics.scores"),
     "Laser": "metrics.sentence",
+    "challenge": "report.challenge",
     "explain": "report.explain",
     "judge": "report.judging",
     "compare": "report.systems",
@@ -87,6 +89,7 @@ __all__ = [  # noqa: PLE0604, RUF100
     "SegmentScore",
     "SystemScores",
     "Ter",
+    "challenge",
     "compare",
     "explain",
     "filter",

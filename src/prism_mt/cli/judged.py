@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prism_mt._core.options import Config, option
+from prism_mt.cli.metric_options import metrics_of_models
 from prism_mt.evaluation.collect import (
     JudgedMetrics,
     JudgmentQuery,
@@ -16,7 +17,6 @@ from prism_mt.evaluation.collect import (
 from prism_mt.evaluation.judge import DEFAULT_PROTOCOL
 from prism_mt.evaluation.protocols import PROTOCOLS, Protocol, get_protocol
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.registry import has_option, make_metric, make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.resolve import DEFAULT_MODEL
 
@@ -56,12 +56,7 @@ class JudgedOptions(Config):
 
     def computed(self, metric_options: dict[str, Any]) -> tuple[Metric, ...]:
         """Return the metrics to compute; those that need a model once for each model."""
-        make_metrics(self.metric, metric_options)  # options that none of them has are an error
-        found = []
-        for name in self.metric:
-            for model in self.model if has_option(make_metric(name), "model") else self.model[:1]:
-                found.append(make_metric(name, {**metric_options, "model": model}))
-        return tuple(dict.fromkeys(found))
+        return metrics_of_models(self.metric, self.model, metric_options)
 
     def load(
         self,

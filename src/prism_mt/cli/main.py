@@ -29,6 +29,7 @@ COMMANDS = {
     "metric": "train metrics on human judgments",
     "finetune": "fine-tune a model on human judgments",
     "metaeval": "judge metrics against human judgments",
+    "challenge": "see which kinds of mistakes a metric notices",
     "judgments": "prepare human judgments for fine-tuning",
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",

@@ -1,10 +1,12 @@
 """Options of metrics as flags: every command that computes metrics has those of all registered ones."""
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from prism_mt._core.arguments import argument, flag
-from prism_mt.metrics.registry import option_fields
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.registry import has_option, make_metric, make_metrics, option_fields
 
 _TITLE = "options of metrics"
 
@@ -30,3 +32,15 @@ def given_metric_options(namespace: argparse.Namespace) -> dict[str, Any]:
         for key, value in vars(namespace).items()
         if key.startswith(prefix) and value is not None
     }
+
+
+def metrics_of_models(
+    names: Sequence[str], models: Sequence[str], metric_options: dict[str, Any]
+) -> tuple[Metric, ...]:
+    """Make metrics; those that need a model once for each model."""
+    make_metrics(names, metric_options)  # options that none of them has are an error
+    found = []
+    for name in names:
+        for model in models if has_option(make_metric(name), "model") else models[:1]:
+            found.append(make_metric(name, {**metric_options, "model": model}))
+    return tuple(dict.fromkeys(found))

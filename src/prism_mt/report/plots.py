@@ -122,6 +122,30 @@ def plot_studies(studies: Sequence[ReferenceStudy], path: Path) -> None:
     _save(figure, path)
 
 
+def plot_groups(
+    groups: Sequence[str],
+    values: Mapping[str, Sequence[float]],
+    title: str,
+    path: Path,
+    chance: float | None = None,
+) -> None:
+    """Bars of several metrics side by side for every group, with a line at what chance gives."""
+    height = 0.8 / max(1, len(values))
+    figure, axes = _pyplot().subplots(figsize=(6, 0.3 * len(groups) * max(1, 0.6 * len(values)) + 1.2))
+    for index, (name, own) in enumerate(values.items()):
+        places = [place + index * height for place in range(len(groups))]
+        axes.barh(places, own, height, label=_plain(name))
+    middle = height * (len(values) - 1) / 2
+    axes.set_yticks([place + middle for place in range(len(groups))], [_plain(group) for group in groups])
+    axes.invert_yaxis()
+    if chance is not None:
+        axes.axvline(chance, color="#888888", linewidth=0.8)
+    axes.set_xlabel(title)
+    if len(values) > 1:
+        axes.legend(fontsize=7)
+    _save(figure, path)
+
+
 def numbered(path: Path, *words: str) -> Path:
     """A path with words before its ending: results.pdf becomes results-en-de-bars.pdf."""
     return path.with_name("-".join([path.stem, *words]) + path.suffix)
