@@ -77,7 +77,7 @@ def test_mistakes(folder: str) -> None:
     for sides in ({}, {"ref": REF, "src": SRC}):
         with pytest.raises(PrismError, match="exactly one"):
             prism.score(CAND, **sides)  # type: ignore[arg-type]
-    with pytest.raises(PrismError, match="it knows de, en"):
+    with pytest.raises(PrismError, match="it supports de, en"):
         Prism(folder, "ja")
     with pytest.raises(PrismError, match="2 lines but ref has 1"):
         prism.score(CAND, ref=REF[:1])

@@ -143,9 +143,9 @@ def wrong_table(path: Path) -> None:
         (lambda path: change_values(path, "UPDATE entries SET value = 'text'"), None),
         (lambda path: change_values(path, "UPDATE entries SET value = x''"), None),
         (lambda path: change_values(path, "UPDATE entries SET value = substr(value, 1, 12)"), None),
-        (overwrite, "`prism cache clear scores` makes a new one"),
-        (cut_off, "going on without it"),
-        (wrong_table, "going on without it"),
+        (overwrite, "`prism cache clear scores` creates a new one"),
+        (cut_off, "continuing without it"),
+        (wrong_table, "continuing without it"),
     ],
 )
 def test_a_damaged_entry_is_unknown(damage: Any, message: str | None, caplog: Any) -> None:
@@ -183,8 +183,8 @@ def test_several_stores_on_one_file_warn_once(tmp_path: Path, caplog: Any) -> No
         store.put([(b"k", b"v")])
         assert store.get([b"k"]) == {}
     [message] = caplog.messages
-    assert "cannot use the cache of encodings" in message
-    assert "PRISM_CACHE names another folder" in message
+    assert "cannot use the encodings cache" in message
+    assert "set PRISM_CACHE to another folder" in message
 
 
 def test_a_full_disk(caplog: Any) -> None:
@@ -197,7 +197,7 @@ def test_a_full_disk(caplog: Any) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     [message] = caplog.messages
-    assert "going on without it" in message
+    assert "continuing without it" in message
     assert Store("scores").get(keys(20)) == {key: key * 3 for key in keys(2)}
 
 

@@ -76,7 +76,7 @@ def test_only_what_is_named_is_cleared(home: Path, capsys: Any) -> None:
     assert "encodings: dropped 8 texts as vectors" in said(capsys, "clear", "encodings")
     assert "1 n-best lists" in said(capsys, "info")
     assert main(["cache", "clear", "everything"]) == 2
-    assert "the cache has no 'everything'; there are scores, encodings, nbest" in capsys.readouterr().err
+    assert "the cache has no 'everything'; known: scores, encodings, nbest" in capsys.readouterr().err
 
 
 def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any, caplog: Any) -> None:
@@ -87,7 +87,7 @@ def test_a_damaged_cache_is_told_and_cleared(model: str, home: Path, capsys: Any
     (home / "scores.sqlite").write_bytes(b"x" * 5000)
     assert score(model) == 0
     assert capsys.readouterr().out == wanted
-    assert "`prism cache clear scores` makes a new one" in caplog.text
+    assert "`prism cache clear scores` creates a new one" in caplog.text
     assert main(["cache", "info"]) == 2
     assert "run `prism cache clear`" in capsys.readouterr().err
     assert "freed 5 kB" in said(capsys, "clear")
@@ -107,7 +107,7 @@ def test_a_folder_that_cannot_be_written(
     assert score(model) == 0
     assert capsys.readouterr().out == wanted
     assert [message.split(" file")[0] for message in caplog.messages] == [
-        "cannot use the cache of scores",
+        "cannot use the scores cache",
         "cannot write the converted model",
     ]
 
@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_no_output(model: str, home: Path, capsys: Any, caplo
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert code == 2
     assert "cannot write out.txt" in capsys.readouterr().err
-    assert "going on without it" in caplog.text
+    assert "continuing without it" in caplog.text
     assert list(Path().glob("out.txt*")) == []
 
 

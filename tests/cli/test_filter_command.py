@@ -69,7 +69,7 @@ def test_only_good_pairs(capsys: Any, model: str, caplog: Any) -> None:
         (["de"], "de, line 1: 1 column, expected 2 for src tgt"),
         (["de", "en", "--threshold", "2"], "between 0 and 1, not 2"),
         (["de", "both.tsv"], "both.tsv has 2 lines but de has 3"),
-        (["de", "en", "--to", "sw"], "it knows de, en, fr, ru, zh"),
+        (["de", "en", "--to", "sw"], "it supports de, en, fr, ru, zh"),
     ],
 )
 def test_mistakes(capsys: Any, model: str, words: list[str], message: str) -> None:

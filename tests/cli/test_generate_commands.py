@@ -127,7 +127,10 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
     ("words", "message"),
     [
         (("translate", "in.txt"), "say which language to translate into: --to XX"),
-        (("translate", "in.txt", "--to", "xx"), "the model does not know the language 'xx'; it knows de, en"),
+        (
+            ("translate", "in.txt", "--to", "xx"),
+            "the model does not support the language 'xx'; it supports de, en",
+        ),
         (("translate", "in.txt", "--to", "de", "-n", "6", "--beam", "5"), "a beam of 5 cannot give 6 hypotheses"),
         (("translate", "empty.txt", "--to", "de"), "empty.txt is empty: there is nothing to do"),
         (("translate", "none.txt", "--to", "de"), "cannot read none.txt"),

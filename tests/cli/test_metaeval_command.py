@@ -250,7 +250,7 @@ def test_metrics_over_vectors(judgments: Path, tmp_path: Path, capsys: pytest.Ca
     assert [row["metric"] for row in table["rows"]] == [f"bertr[encoder={tmp_path / 'bert'}]"]
     (tmp_path / "bert" / "README.md").write_text("---\nlanguage: de\n---\n", encoding="utf-8")
     assert main(["metaeval", str(judgments), *map(str, words)]) == 2
-    assert "does not know en; it knows de" in capsys.readouterr().err
+    assert "does not support en; it supports de" in capsys.readouterr().err
 
 
 def two_testsets(judgments: Path) -> Path:

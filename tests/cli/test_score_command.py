@@ -192,7 +192,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
         (("--cand", "empty.txt", "--ref", "empty.txt"), "empty.txt is empty"),
         (("--cand", "latin1.txt", "--ref", "ref.txt"), "latin1.txt, line 2"),
         (("--cand", "none.txt", "--ref", "ref.txt"), "none.txt"),
-        ((*BASE, "--lang", "sw"), "it knows de, en, fr, ru, zh"),
+        ((*BASE, "--lang", "sw"), "it supports de, en, fr, ru, zh"),
         ((*BASE, "--metric", "prism-src"), "needs sources: give --src"),
         ((*BASE, "--metric", "comet"), "no metric 'comet', and no folder of a learned one; there are"),
         ((*BASE, "--temperature", "0"), "temperature must be between 0.001 and 1000"),

@@ -45,7 +45,7 @@ def test_a_cache_that_cannot_be_used_is_told_once(
     assert encoder.seen == ["a b", "c", "c"]
     assert (first[1] == again[0]).all()
     assert first[0][0, 0, 0] == np.float32(np.float16(1 / 3))
-    assert caplog.text.count("cannot use the cache of encodings") == 1
+    assert caplog.text.count("cannot use the encodings cache") == 1
 
 
 def test_the_last_layer_is_kept_by_itself() -> None:

@@ -146,7 +146,7 @@ def test_a_hub_that_must_not_be_asked() -> None:
 
 @pytest.mark.parametrize(
     ("name", "language", "message"),
-    [("minilm", "de", "minilm does not know de; it knows en"), ("nowhere", "en", "no encoder 'nowhere'")],
+    [("minilm", "de", "minilm does not support de; it supports en"), ("nowhere", "en", "no encoder 'nowhere'")],
 )
 def test_unknown_encoders(name: str, language: str, message: str) -> None:
     with pytest.raises(PrismError, match=message):

@@ -120,7 +120,7 @@ def overwrite(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "message"),
-    [(spoil_values, None), (overwrite, "`prism cache clear scores` makes a new one")],
+    [(spoil_values, None), (overwrite, "`prism cache clear scores` creates a new one")],
 )
 def test_damage_never_changes_a_score(
     directory: ModelDirectory,

@@ -98,4 +98,4 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_search(
     (tmp_path / "file").write_text("")
     lists = StoredLists(generator(model), ROUTE, Store("nbest", tmp_path / "file" / "nbest.sqlite"))
     assert len(lists.lists({"Hello": "a", "world": "b"})) == 2
-    assert caplog.text.count("cannot use the cache of nbest") == 1
+    assert caplog.text.count("cannot use the nbest cache") == 1

@@ -105,7 +105,7 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
         Generator(model, EngineConfig(device="cuda"), SearchConfig())
     with pytest.raises(PrismError, match="too large for the vocabulary"):
         generator(model, beam=1000)
-    with pytest.raises(PrismError, match="does not know the language 'xx'"):
+    with pytest.raises(PrismError, match="does not support the language 'xx'"):
         generator(model).route("xx")
     marian = generator(open_model(str(cached("marian")[0])))
     with pytest.raises(PrismError, match="writes en only, not de"):

@@ -55,7 +55,7 @@ def test_reading_what_was_written(tmp_path: Path) -> None:
         ),
         ('{"translations": [{"text": "a", "score": "b"}]}', "line 1: a hypothesis is a text"),
         ('{"translations": [{"text": "a", "score": 1' + "0" * 400 + "}]}", "line 1: a hypothesis is a text"),
-        ('{"translations": ["\\ud800"]}', "line 1: character 1 is half a surrogate pair"),
+        ('{"translations": ["\\ud800"]}', "line 1: character 1 is a lone surrogate"),
     ],
 )
 def test_bad_lists(tmp_path: Path, line: str, message: str) -> None:

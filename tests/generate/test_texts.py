@@ -61,7 +61,7 @@ def test_lists_with_scores(folder: str) -> None:
         (7, "texts must be a list or another iterable of str, not int"),
         (["a", None], "text 2 is of type NoneType, not str"),
         ([b"a"], "text 1 is of type bytes, not str"),
-        (["a", "b\ud800"], "text 2: character 2 is half a surrogate pair"),
+        (["a", "b\ud800"], "text 2: character 2 is a lone surrogate"),
         (["a", "word " * 70], r"text 2 has \d+ pieces, and the model takes at most 64"),
     ],
 )
@@ -71,7 +71,7 @@ def test_mistakes(folder: str, texts: Any, message: str) -> None:
 
 
 def test_mistakes_in_options(folder: str) -> None:
-    with pytest.raises(PrismError, match="does not know the language 'xx'"):
+    with pytest.raises(PrismError, match="does not support the language 'xx'"):
         translate(["a"], to="xx", model=folder)
     with pytest.raises(PrismError, match="n must be between 1 and"):
         translate(["a"], to="de", n=0, model=folder)

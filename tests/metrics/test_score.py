@@ -87,7 +87,7 @@ def test_tokens(folder: str) -> None:
     [
         ({"ref": REF[:1]}, "system has 2 .* but ref has 1|hypotheses has 2 lines but ref has 1"),
         ({"ref": "Hello"}, "ref must be a list of strings, not str"),
-        ({"ref": [1, 2]}, "ref, segment 1: expected a text, not int"),
+        ({"ref": [1, 2]}, "ref, segment 1: expected a string, not int"),
         ({"ref": []}, "ref is empty"),
         ({}, "nothing to compare outputs with: give `ref=`, `src=`, or both"),
         ({"ref": REF, "metrics": ["prism-ref"]}, "prism-ref needs the language of the outputs: give `lang=`"),

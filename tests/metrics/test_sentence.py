@@ -44,7 +44,7 @@ def test_cosines_with_reference_and_with_source() -> None:
 def test_a_language_that_the_encoder_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prism_mt.metrics.sentence.open_sentence_encoder", lambda *_: Table())
     assert opened("laser-src", "en", "de", encoder="table")
-    with pytest.raises(PrismError, match="the encoder table does not know kk; it knows de, en"):
+    with pytest.raises(PrismError, match="the encoder table does not support kk; it supports de, en"):
         opened("laser-src", "en", "kk", encoder="table")
 
 
@@ -54,7 +54,7 @@ def test_a_source_needs_an_encoder_of_both_languages() -> None:
         PrismError, match="minilm knows en only: to compare with sources choose a multilingual one"
     ):
         opened("laser-src", encoder="minilm")
-    with pytest.raises(PrismError, match="minilm does not know de; it knows en"):
+    with pytest.raises(PrismError, match="minilm does not support de; it supports en"):
         opened("laser", "de", encoder="minilm")
 
 

@@ -38,9 +38,9 @@ def test_the_source_in_place_of_the_reference(run: Path) -> None:
     assert make_metric(f"src:{run / 'out'}").needs == {"src"}
     assert "|trained:ref|" in by_source.signature
     (run / "bert" / "README.md").write_text("---\nlanguage: en\n---\n", "utf-8")
-    with pytest.raises(PrismError, match="bert does not know de; it knows en"):
+    with pytest.raises(PrismError, match="bert does not support de; it supports en"):
         score(["a cat"], src=["the dog"], lang="en", src_lang="de", metrics=f"src:{run / 'out'}")
-    with pytest.raises(PrismError, match="does not know de; it knows en"):
+    with pytest.raises(PrismError, match="does not support de; it supports en"):
         score(["a cat"], ref=["the dog"], lang="de", metrics=str(run / "out"))
 
 

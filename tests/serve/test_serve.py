@@ -105,7 +105,7 @@ def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
         ({**GOOD, "metric": "prism-src"}, 422, " needs sources: give src"),
         ({**GOOD, "ref": []}, 422, " needs references: give ref"),
         ({**GOOD, "lang": ""}, 422, "needs the language of the outputs: give lang"),
-        ({**GOOD, "lang": "sw"}, 422, "it knows de, en, fr, ru, zh"),
+        ({**GOOD, "lang": "sw"}, 422, "it supports de, en, fr, ru, zh"),
         ({**GOOD, "model": "/etc/passwd"}, 422, "no model '/etc/passwd' is served, only "),
         ({**GOOD, "options": {"model": "/etc/passwd"}}, 422, "no model '/etc/passwd' is served, only "),
         ({**GOOD, "options": {"direction": "up"}}, 422, "direction must be one of forward, backward, both"),

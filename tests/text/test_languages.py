@@ -141,11 +141,11 @@ def test_which_language_of_a_model_is_meant(requested: str, available: Sequence[
 @pytest.mark.parametrize(
     ("requested", "available", "message"),
     [
-        ("ja", ["en", "de"], "the model does not know the language 'ja'; it knows de, en"),
-        ("klingon", ["en", "odd-tag"], "does not know the language 'klingon'; it knows en, odd-tag"),
-        ("zh-Hant", ["zh_CN", "en_XX"], "does not know the language 'zh-Hant'; it knows en_XX, zh_CN"),
-        ("nn", M39, "does not know the language 'nn'"),
-        ("pt", ["pt_PT", "pt_BR"], "the language 'pt' can be pt_BR or pt_PT here: name one of them"),
+        ("ja", ["en", "de"], "the model does not support the language 'ja'; it supports de, en"),
+        ("klingon", ["en", "odd-tag"], "does not support the language 'klingon'; it supports en, odd-tag"),
+        ("zh-Hant", ["zh_CN", "en_XX"], "does not support the language 'zh-Hant'; it supports en_XX, zh_CN"),
+        ("nn", M39, "does not support the language 'nn'"),
+        ("pt", ["pt_PT", "pt_BR"], "the language 'pt' is ambiguous for this model: use pt_BR or pt_PT"),
     ],
 )
 def test_languages_that_a_model_does_not_have(requested: str, available: Sequence[str], message: str) -> None:
@@ -187,7 +187,7 @@ def test_detection_reads_no_more_than_its_limit() -> None:
     [
         ([], "too little text"),
         (["", "2019 12:30", "http://example.org/a/long/address/of/a/page.html"], "too little text"),
-        ([GERMAN, RUSSIAN, CHINESE], "cannot tell the language of the text ("),
+        ([GERMAN, RUSSIAN, CHINESE], "cannot identify the language of the text ("),
     ],
 )
 def test_detection_does_not_guess(texts: list[str], message: str) -> None:

@@ -89,7 +89,7 @@ def test_a_text_that_changes_between_two_passes_is_an_error(write: Write) -> Non
     lines = open_lines(path)
     assert lines.count() == 2
     path.write_bytes(b"1\n2\n3\n")
-    with pytest.raises(PrismError, match="was changed while it was read: 2 lines, then 3"):
+    with pytest.raises(PrismError, match="changed while it was being read: 2 lines, then 3"):
         list(lines)
 
 
@@ -155,10 +155,10 @@ def test_fields_of_a_tsv(write: Write) -> None:
     [
         (b"a\tb\na\n", ["src", "ref"], "data.tsv, line 2: 1 column, expected 2 for src ref"),
         (b"a\tb\tc\n", ["src", "ref"], "data.tsv, line 1: 3 columns, expected 2"),
-        (b"src\tref\na\tb\n", ["src", "ref"], "line 1 repeats the names of the fields"),
+        (b"src\tref\na\tb\n", ["src", "ref"], "line 1 repeats the field names"),
         (b"", ["src", "ref"], "data.tsv (src) is empty"),
-        (b"a\tb\n", ["-", "-"], "name at least one field"),
-        (b"a\tb\n", [], "name at least one field"),
+        (b"a\tb\n", ["-", "-"], "specify at least one field"),
+        (b"a\tb\n", [], "specify at least one field"),
         (b"a\tb\nc\t\xff\n", ["src", "ref"], "data.tsv, line 2: byte 0xff at offset 6"),
     ],
 )
@@ -194,12 +194,12 @@ def test_fields_of_a_jsonl(write: Write) -> None:
         (b'{"ref": "a"}\n["b"]\n', "data.jsonl, line 2: expected a JSON object with the keys ref"),
         (b'{"ref": "a"}\n{"src": "b"}\n', "data.jsonl, line 2: no key 'ref', only 'src'"),
         (b"{}\n", "data.jsonl, line 1: no key 'ref', only nothing"),
-        (b'{"ref": 3}\n', "data.jsonl, line 1: 'ref' must be a text or a list of texts"),
-        (b'{"ref": null}\n', "line 1: 'ref' must be a text"),
-        (b'{"ref": []}\n', "line 1: 'ref' must be a text"),
-        (b'{"ref": ["a", 2]}\n', "line 1: 'ref' must be a text"),
-        (b'{"ref": ["a", "b"]}\n{"ref": "c"}\n', "line 2: 1 texts under 'ref', but 2 on line 1"),
-        (b'{"ref": "a\\ud83d"}\n', "line 1: 'ref': character 2 is half a surrogate pair"),
+        (b'{"ref": 3}\n', "data.jsonl, line 1: 'ref' must be a string or a list of strings"),
+        (b'{"ref": null}\n', "line 1: 'ref' must be a string"),
+        (b'{"ref": []}\n', "line 1: 'ref' must be a string"),
+        (b'{"ref": ["a", 2]}\n', "line 1: 'ref' must be a string"),
+        (b'{"ref": ["a", "b"]}\n{"ref": "c"}\n', "line 2: 1 strings under 'ref', but 2 on line 1"),
+        (b'{"ref": "a\\ud83d"}\n', "line 1: 'ref': character 2 is a lone surrogate"),
         (b'{"ref": ' + b"[" * 100_000, "line 1: cannot read this JSON"),
         (b'{"ref": "a"}\n{"ref": "\xff"}\n', "data.jsonl, line 2: byte 0xff at offset 22"),
     ],
@@ -219,9 +219,9 @@ def test_a_json_key_is_named_once(write: Write) -> None:
 def test_texts_in_memory() -> None:
     lines = lines_of(["one\ntwo", "", "three"], "refs")
     assert (lines.name, lines.count(), list(lines)) == ("refs", 3, ["one\ntwo", "", "three"])
-    with pytest.raises(PrismError, match="refs, segment 2: expected a text, not NoneType"):
+    with pytest.raises(PrismError, match="refs, segment 2: expected a string, not NoneType"):
         lines_of(["a", None], "refs")  # type: ignore[list-item]
-    with pytest.raises(PrismError, match="refs, segment 1: character 2 is half a surrogate pair"):
+    with pytest.raises(PrismError, match="refs, segment 1: character 2 is a lone surrogate"):
         lines_of(["a\udc80"], "refs")
 
 

@@ -30,7 +30,7 @@ def test_standard_input_can_be_counted_and_read_again() -> None:
 @pytest.mark.usefixtures("standard_input")
 def test_standard_input_is_there_once() -> None:
     open_stream("-")
-    with pytest.raises(PrismError, match="can be named only once"):
+    with pytest.raises(PrismError, match="can be used only once"):
         open_stream(Path("-"))
 
 

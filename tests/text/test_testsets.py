@@ -88,7 +88,7 @@ def test_a_download_that_fails(
     monkeypatch.setattr(dataset, "_outdir", str(cache / "fake"))
     monkeypatch.setattr(dataset, "_rawdir", str(cache / "fake/raw"))
     monkeypatch.setitem(DATASETS, "fake", dataset)
-    with pytest.raises(PrismError, match=rf"cannot get sacrebleu:fake:de-en \(.*{message}.*{cache}/fake"):
+    with pytest.raises(PrismError, match=rf"cannot fetch sacrebleu:fake:de-en \(.*{message}.*{cache}/fake"):
         open_testset("sacrebleu:fake:de-en", "src")
 
 

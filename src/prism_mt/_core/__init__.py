@@ -1,1 +1,1 @@
-"""Shared by all rooms: errors, options, files, progress, cache, environment."""
+"""Shared infrastructure: errors, options, files, progress, cache, environment."""

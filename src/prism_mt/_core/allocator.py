@@ -1,18 +1,18 @@
-"""Keep the memory of one batch for the next."""
+"""Reuse freed memory across batches."""
 
 import ctypes
 import sys
 
-# Parameters of mallopt in glibc's <malloc.h>, and the highest mmap threshold of its older versions.
+# Parameters of mallopt in glibc's <malloc.h>, and the largest mmap threshold that its older versions accept.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _LARGE, _LARGEST_OF_OLD = 2**30, 2**25
 
 
 def keep_freed_memory() -> None:
-    """Stop the C library from giving freed activations back to the system, which would clear them page by page again.
+    """Stop the C library from returning freed activations to the system, which would zero the pages again.
 
-    Up to a fifth of the time of a small model on a processor is lost to that. It concerns the whole process, so only
-    the command does it, not the library; elsewhere than on Linux nothing is done.
+    Otherwise a small model loses up to a fifth of its CPU time. The setting affects the whole process, so the command
+    makes it and the library does not; it does nothing outside Linux.
     """
     if not sys.platform.startswith("linux"):
         return

@@ -1,4 +1,4 @@
-"""Command-line arguments made from `Config` dataclasses, so that each option is written down once."""
+"""Command-line arguments generated from `Config` dataclasses, so that each option is declared once."""
 
 import argparse
 import dataclasses
@@ -18,9 +18,9 @@ Options = TypeVar("Options")
 
 @dataclass(frozen=True)
 class Command:
-    """One command: its name, what `--help` says, the dataclasses of its options, and what it does.
+    """One command: its name, its `--help` text, its option dataclasses, and the function that runs it.
 
-    `run` gets one object of each dataclass and, with `metrics`, a dictionary of the metric options that were given.
+    `run` receives one instance of each dataclass and, if `metrics` is set, a dictionary of the metric options given.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Group:
-    """Commands under one name (`prism models list`); `default` runs when none of them is named."""
+    """Commands under a common name (`prism models list`); `default` runs when no subcommand is given."""
 
     name: str
     help: str
@@ -42,9 +42,10 @@ class Group:
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> None:
-    """Give the parser one argument per documented field.
+    """Add one argument per documented field.
 
-    `bool` is a switch, `list` takes several values and repeats. A dataclass with a `TITLE` gets its own heading.
+    A `bool` becomes a switch; a `list` takes several values and may be repeated. A dataclass with a `TITLE` gets its
+    own heading.
     """
     groups: dict[str, Any] = {}
     for kind in kinds:
@@ -65,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> 
 
 
 def parse_options(kind: type[Options], namespace: argparse.Namespace) -> Options:
-    """Fill a dataclass from what argparse read; its own checks run."""
+    """Fill a dataclass from the parsed arguments; its own checks run."""
     fields = dataclasses.fields(kind)  # type: ignore[arg-type]
     names = [field.name for field in fields if "help" in field.metadata]
     return kind(**{name: getattr(namespace, name) for name in names if getattr(namespace, name, None) is not None})
@@ -77,7 +78,7 @@ def flag(name: str) -> str:
 
 
 def command_line(name: str, options: Sequence[Any], extra: Mapping[str, Any] | None = None) -> str:
-    """Return the command that gives these options, as one can type it into a shell."""
+    """Return the shell command that sets these options."""
     words = ["prism", name]
     for config in options:
         for field in dataclasses.fields(config):
@@ -95,7 +96,7 @@ def _words(name: str, value: Any) -> list[str]:
 
 
 def parse_value(text: str, hint: Any, where: str) -> Any:
-    """Read one value of a type from text, as on the command line."""
+    """Parse one value from text, as on the command line."""
     kind = _plain(hint)
     if typing.get_origin(kind) is typing.Literal:
         choices = typing.get_args(kind)
@@ -116,11 +117,11 @@ def parse_value(text: str, hint: Any, where: str) -> Any:
 
 
 def path_of(text: str) -> Path:
-    """Make a path, with `~` for a home folder."""
+    """Make a path, expanding `~`."""
     try:
         return Path(text).expanduser()
     except RuntimeError as error:
-        raise PrismError(f"{text!r} names a user that does not exist") from error
+        raise PrismError(f"{text!r} refers to a user that does not exist") from error
 
 
 def argument(field: "dataclasses.Field[Any]", hint: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The user's cache of computed results: token scores, encodings and n-best lists, each in one SQLite file.
+"""The user's cache of computed results: token scores, encodings and n-best lists, one SQLite file each.
 
-Whatever goes wrong with a file costs time, never a result: every entry carries a checksum, a damaged one counts as
-unknown, and a file that cannot be used is left alone after one warning.
+A broken cache costs time, never a result: every entry has a checksum, a damaged entry counts as a miss, and a file
+that cannot be used is ignored after one warning.
 """
 
 import contextlib
@@ -23,32 +23,32 @@ from prism_mt._core.errors import PrismError
 StoreName = Literal["scores", "encodings", "nbest"]
 STORES: tuple[StoreName, ...] = get_args(StoreName)
 DEFAULT_LIMITS: dict[StoreName, int] = {"scores": 4 << 30, "encodings": 32 << 30, "nbest": 4 << 30}
-"""Bytes. 4 GiB hold about ten million segments scored in both directions; a text's vectors can take 160 kB."""
+"""Bytes. 4 GiB hold about ten million segments scored in both directions; the vectors of one text can take 160 kB."""
 
 Result = TypeVar("Result")
 
 _LOG = logging.getLogger("prism_mt")
 _PATIENCE = 30.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait for another process to finish writing."""
 _CHECKSUM = 8
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, value BLOB NOT NULL)"
 )
 _warned: set[Path] = set()
-"""Files whose failure has been told of, so that several stores on one file warn once."""
+"""Files whose failure has been reported, so that several stores on one file warn only once."""
 
 
 class Keys:
-    """Keys of entries that share a scope: everything but the input that a result depends on.
+    """Keys of entries that share a scope: everything that a result depends on apart from its input.
 
-    The version of the package is part of every scope, so that an update never returns what older code computed.
+    The package version is part of every scope, so an update never returns results of older code.
     """
 
     def __init__(self, *scope: str) -> None:
         self._scope = hashlib.blake2b(repr((__version__, *scope)).encode(), digest_size=16)
 
     def key(self, *parts: bytes) -> bytes:
-        """Return the key of one input; the same bytes divided otherwise into parts make another key."""
+        """Return the key of one input; the same bytes split differently into parts yield a different key."""
         digest = self._scope.copy()
         for part in parts:
             digest.update(len(part).to_bytes(8, "little"))
@@ -57,9 +57,9 @@ class Keys:
 
 
 class Store:
-    """Values by key in one file, shared by any number of threads and processes of one machine.
+    """Values by key in one file, shared by any number of threads and processes on one machine.
 
-    When the file grows beyond its limit, the entries that were added first are dropped; no clock is asked.
+    When the file exceeds its limit, the oldest entries are dropped, by order of insertion rather than by clock.
     """
 
     def __init__(self, name: StoreName, path: Path | None = None, limit: int | None = None) -> None:
@@ -72,7 +72,7 @@ class Store:
         self._usable = True
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values of those keys that are known and undamaged."""
+        """Return the values of the keys that are present and undamaged."""
 
         def read(database: sqlite3.Connection) -> dict[bytes, bytes]:
             found: dict[bytes, bytes] = {}
@@ -86,7 +86,7 @@ class Store:
         return {key: value[_CHECKSUM:] for key, value in found.items() if _is_whole(key, value)}
 
     def put(self, items: Iterable[tuple[bytes, bytes]]) -> None:
-        """Add values in one transaction; when this returns, they outlive the process and a power failure."""
+        """Add values in one transaction; once this returns, they survive a crash or power failure."""
         rows = [(key, _checksum(key, value) + value) for key, value in items]
 
         def write(database: sqlite3.Connection) -> None:
@@ -100,7 +100,7 @@ class Store:
             self._attempt(write)
 
     def _attempt(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """Run `work` on the file; the first error of any kind is told and ends the use of the file."""
+        """Run `work` on the file; after the first error of any kind, warn and stop using the file."""
         with self._lock:
             if not self._usable:
                 return None
@@ -114,7 +114,7 @@ class Store:
                 return None
 
     def _connection(self) -> sqlite3.Connection:
-        """Return the open file; a forked process must not use the connection of its parent."""
+        """Return the open connection; a forked process must not use its parent's."""
         if self._database is None or self._process != os.getpid():
             self._database, self._process = _create(self.path), os.getpid()
         return self._database
@@ -131,19 +131,19 @@ class StoreInfo(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """What clearing or pruning a store has removed."""
+    """What clearing or pruning a store removed."""
 
     entries: int
     size: int
 
 
 def store_path(name: StoreName) -> Path:
-    """Return the file of a store in the user's cache folder."""
+    """Return the path of a store in the user's cache directory."""
     return cache_folder() / f"{name}.sqlite"
 
 
 def store_info(name: StoreName) -> StoreInfo | None:
-    """Count the entries of a store; None where there is no file."""
+    """Count the entries of a store; None if it has no file."""
     path = store_path(name)
     if not path.exists():
         return None
@@ -152,7 +152,7 @@ def store_info(name: StoreName) -> StoreInfo | None:
 
 
 def prune_store(name: StoreName, limit: int | None = None) -> Freed | None:
-    """Drop the oldest entries until at most `limit` bytes are in use; None where there is no file."""
+    """Drop the oldest entries until at most `limit` bytes are in use; None if the store has no file."""
     path = store_path(name)
     if not path.exists():
         return None
@@ -165,7 +165,7 @@ def prune_store(name: StoreName, limit: int | None = None) -> Freed | None:
 
 
 def clear_store(name: StoreName) -> Freed | None:
-    """Drop all entries of a store; None where there is no file.
+    """Drop all entries of a store; None if it has no file.
 
     Other processes may be using the file, so it is emptied rather than removed, unless it is damaged.
     """
@@ -188,13 +188,13 @@ def clear_store(name: StoreName) -> Freed | None:
 
 
 def size_limit(name: StoreName) -> int:
-    """Return the bytes that a store may take: `PRISM_CACHE_LIMIT` (such as 500M or 20G), or its default."""
+    """Return the maximum size of a store in bytes: `PRISM_CACHE_LIMIT` (such as 500M or 20G), or its default."""
     text = os.environ.get("PRISM_CACHE_LIMIT")
     return parse_size(text) if text else DEFAULT_LIMITS[name]
 
 
 def parse_size(text: str) -> int:
-    """Read a number of bytes with K, M, G or T behind it, in powers of 1024."""
+    """Parse a size with an optional suffix K, M, G or T (powers of 1024)."""
     digits = text.strip().upper().removesuffix("B").removesuffix("I")
     power = "KMGT".find(digits[-1:]) + 1 if digits[-1:] else 0
     try:
@@ -207,10 +207,10 @@ def parse_size(text: str) -> int:
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    """Open a file, making it and its folder where needed."""
+    """Open a file, creating it and its directory if necessary."""
     make_cache_folder(path.parent)
     database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    # SQLite does not wait by itself for another process that is making the same file.
+    # SQLite itself does not wait while another process creates the same file.
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -225,7 +225,7 @@ def _create(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that exists; errors become one sentence."""
+    """Open an existing file; an error becomes one sentence."""
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as database:
             yield database
@@ -234,7 +234,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _has_table(database: sqlite3.Connection) -> bool:
-    """A killed process can leave a file without one."""
+    """Check for the table: a killed process can leave a file without one."""
     return database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries'").fetchone() is not None
 
 
@@ -243,7 +243,7 @@ def _count(database: sqlite3.Connection) -> int:
 
 
 def _shrink(database: sqlite3.Connection, limit: int) -> int:
-    """Drop the oldest entries until at most `limit` bytes are in use, and count them."""
+    """Drop the oldest entries until at most `limit` bytes are in use, and return how many were dropped."""
     dropped = 0
     while _used_bytes(database) > limit:
         first, last = database.execute("SELECT min(id), max(id) FROM entries").fetchone()
@@ -255,7 +255,7 @@ def _shrink(database: sqlite3.Connection, limit: int) -> int:
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:
-    """Count the bytes in use; pages that pruning has freed are filled again before the file grows."""
+    """Count the bytes in use; pages freed by pruning are reused before the file grows."""
     pages, free, size = (
         int(database.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_count", "freelist_count", "page_size")
@@ -269,7 +269,7 @@ def _compact(database: sqlite3.Connection) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file and what SQLite keeps beside it."""
+    """The database and the files that SQLite keeps beside it."""
     return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
 
 
@@ -290,11 +290,11 @@ def _remove(path: Path) -> None:
 
 
 def _advice(name: str, path: Path, error: Exception) -> str:
-    """Say what went wrong with a file and what to do."""
+    """Describe what went wrong with a file and what to do about it."""
     cause = (getattr(error, "strerror", None) or str(error)) if isinstance(error, OSError) else str(error)
     damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-    remedy = f"`prism cache clear {name}` makes a new one" if damaged else "PRISM_CACHE names another folder"
-    return f"cannot use the cache of {name} {path} ({cause}); going on without it: {remedy}"
+    remedy = f"`prism cache clear {name}` creates a new one" if damaged else "set PRISM_CACHE to another folder"
+    return f"cannot use the {name} cache {path} ({cause}); continuing without it: {remedy}"
 
 
 def _checksum(key: bytes, value: bytes) -> bytes:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder for scores, converted models and downloads: `PRISM_CACHE`, or the user's cache."""
+    """Return the directory for scores, converted models and downloads: `PRISM_CACHE`, or the user's cache directory."""
     if chosen := os.environ.get("PRISM_CACHE"):
         return Path(chosen)
     import platformdirs
@@ -15,9 +15,9 @@ def cache_folder() -> Path:
 
 
 def make_cache_folder(folder: Path) -> None:
-    """Make a folder of the cache; the texts that it tells of are nobody else's business.
+    """Create a cache directory that only the user can read, since its file names and entries reveal their texts.
 
-    Folders that exist keep their permissions: a group may have decided to share one.
+    An existing directory keeps its permissions: a group may have decided to share it.
     """
     for missing in reversed([path for path in (folder, *folder.parents) if not path.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)
@@ -26,7 +26,7 @@ def make_cache_folder(folder: Path) -> None:
 
 
 def available_cores() -> int:
-    """Count the cores that this process may use, in a container often fewer than the machine has."""
+    """Count the cores available to this process; in a container often fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

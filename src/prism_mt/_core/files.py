@@ -1,4 +1,4 @@
-"""Output files that appear whole or not at all."""
+"""Output files that appear complete or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from prism_mt._core.errors import PrismError
 
 @contextmanager
 def write_atomically(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Open `path` for writing; it gets its name only when the block ends without an exception.
+    """Open `path` for writing; the file appears under its name only if the block ends without an exception.
 
-    Until then the text is in `<name>.<process>.partial` beside it, which is removed when the block fails. A link keeps
-    pointing at its file, and a device or pipe is written to as it is.
+    Until then the content is in `<name>.<process>.partial` beside it, which is removed if the block fails. A symbolic
+    link keeps pointing at its target, and a device or pipe is written to directly.
     """
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""A folder that one process at a time may write to."""
+"""Directories that only one process at a time may write to."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ _NAME = ".lock"
 
 @contextlib.contextmanager
 def lock_folder(folder: Path, what: str) -> Iterator[None]:
-    """Hold a lock on a folder, which is made if need be; fail at once when another process has it.
+    """Hold a lock on a directory, creating it if necessary; fail at once if another process holds it.
 
-    The system releases the lock of a process that dies, so that the file `.lock` alone means nothing. Where a system
-    has no such locks, all may write.
+    The system releases the lock of a process that dies, so a leftover `.lock` file is harmless. On systems without
+    such locks nothing is locked.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""Manifests of derived folders: size, times and sha256 of every file, so that damage is found when they are opened."""
+"""Manifests of derived directories: size, times and SHA-256 of every file, so that damage is detected on opening."""
 
 import contextlib
 import dataclasses
@@ -15,14 +15,14 @@ from prism_mt._core.options import from_table
 
 MANIFEST = "manifest.json"
 State = Literal["intact", "changed", "decayed"]
-"""`decayed`: the content differs although sizes and times do not, so that earlier openings may have trusted it."""
+"""`decayed`: the content changed although sizes and times did not, so earlier runs may have trusted bad data."""
 
 _TRUSTED_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """What tells without reading a file whether it was written since."""
+    """Tells without reading a file whether it has been written since."""
 
     size: int
     modified: int
@@ -32,7 +32,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One file of a folder."""
+    """One file of a directory."""
 
     stamp: Stamp
     sha256: str
@@ -40,23 +40,23 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All files of a folder as they were at the last full verification."""
+    """All files of a directory at the last full verification."""
 
     verified: float
     files: dict[str, FileEntry]
 
 
 def write_manifest(folder: Path) -> None:
-    """Describe all files of a folder as they are now."""
+    """Describe all files of a directory as they are now."""
     files = {path.name: FileEntry(_stamp(path), _sha256(path)) for path in _files(folder)}
     _save(Manifest(time.time(), files), folder)
 
 
 def check_manifest(folder: Path, thorough: bool = False) -> State:
-    """Compare a folder with its manifest.
+    """Compare a directory with its manifest.
 
-    Where sizes and times are those of a verification within the last day, the folder is trusted unless `thorough`;
-    in all other cases every file is hashed.
+    If sizes and times match a verification of the last 24 hours, the directory is trusted unless `thorough`; otherwise
+    every file is hashed.
     """
     try:
         known = from_table(json.loads((folder / MANIFEST).read_bytes()), Manifest, MANIFEST)
@@ -78,7 +78,7 @@ def check_manifest(folder: Path, thorough: bool = False) -> State:
 
 
 def _renew(manifest: Manifest, folder: Path) -> None:
-    with contextlib.suppress(OSError):  # a cache that can only be read is hashed each time
+    with contextlib.suppress(OSError):  # a read-only cache is hashed every time
         _save(manifest, folder)
 
 

@@ -1,7 +1,7 @@
-"""Options: a field of a `Config` is the flag, the TOML key, the keyword argument, the HTTP field and a documented row.
+"""Options: a field of a `Config` is the flag, the TOML key, the keyword argument, the HTTP field and the docs entry.
 
-Every way in ends in the same checks: `from_table` for TOML and JSON, `_core.arguments` for the command line, and the
-constructor itself for Python.
+Every entry point ends in the same checks: `from_table` for TOML and JSON, `_core.arguments` for the command line, and
+the constructor itself for Python.
 """
 
 import dataclasses
@@ -38,8 +38,8 @@ def option(
 ) -> Any:
     """Declare a dataclass field with its help text.
 
-    `low` and `high` are the smallest and largest value allowed. `flags` are further spellings of `--field-name`;
-    a `group` stands under its own heading at the end of `--help`.
+    `low` and `high` are inclusive limits. `flags` are alternative spellings of `--field-name`; a `group` gets its own
+    heading at the end of `--help`.
     """
     metadata = {
         "help": help,
@@ -56,7 +56,7 @@ def option(
 
 
 def option_of(kind: type[Any], name: str, default: Any = dataclasses.MISSING) -> Any:
-    """Declare an option that another dataclass has, too, with the same help and limits and perhaps another default."""
+    """Declare an option that another dataclass already has, with its help and limits but possibly another default."""
     [field] = [field for field in dataclasses.fields(kind) if field.name == name]
     return dataclasses.field(
         default=default_of(field) if default is dataclasses.MISSING else default, metadata=field.metadata
@@ -65,14 +65,14 @@ def option_of(kind: type[Any], name: str, default: Any = dataclasses.MISSING) ->
 
 @dataclass(frozen=True)
 class Config:
-    """Base of everything that holds options; values are checked however an object is made."""
+    """Base class of everything that holds options; values are checked however an instance is created."""
 
     def __post_init__(self) -> None:
         check_values(self)
 
 
 class OptionRow(NamedTuple):
-    """What the reference pages say about one option."""
+    """One option as the reference pages describe it."""
 
     name: str
     type: str
@@ -87,7 +87,7 @@ def check_values(config: Any) -> None:
         value = getattr(config, field.name)
         converted = _convert(value, hints[field.name], field.name, strict=True)
         if isinstance(converted, Path) and converted is not value:
-            object.__setattr__(config, field.name, converted)  # a string in the place of a path will do
+            object.__setattr__(config, field.name, converted)  # a string is accepted as a path
         low, high = field.metadata.get("low"), field.metadata.get("high")
         if isinstance(value, int | float) and not isinstance(value, bool):
             _check_limits(field.name, value, low, high)
@@ -103,12 +103,12 @@ def make(kind: type[Kind], values: Mapping[str, Any], what: str) -> Kind:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Say which known word may have been meant, as the end of a sentence."""
+    """Suggest the known word that was probably meant, as the end of a sentence."""
     known = list(known)
     near = difflib.get_close_matches(word, known, 1)
     if near:
         return f"; did you mean {near[0]!r}?"
-    return f"; there are {', '.join(known)}" if known else ""
+    return f"; known: {', '.join(known)}" if known else ""
 
 
 def describe(kind: type[Any]) -> list[OptionRow]:
@@ -124,12 +124,12 @@ def describe(kind: type[Any]) -> list[OptionRow]:
 
 
 def default_of(field: "dataclasses.Field[Any]") -> Any:
-    """Return the default of a field, `MISSING` where a value is required."""
+    """Return a field's default, or `MISSING` if a value is required."""
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def type_name(hint: Any) -> str:
-    """Name a type as a person would: `forward | backward | both`, `list of str`."""
+    """Write a type the way a person would: `forward | backward | both`, `list of str`."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         return " | ".join(map(str, arguments))
@@ -157,7 +157,7 @@ def load_toml(path: Path, kind: type[Kind]) -> Kind:
 def from_table(table: Mapping[str, Any], kind: type[Kind], where: str, default: Kind | None = None) -> Kind:
     """Build the dataclass `kind` from plain values; `where` starts every error message.
 
-    A nested table changes parts of the field's default where the field has one that is not a factory.
+    A nested table overrides parts of the field's default, if the field has a default that is not a factory.
     """
     hints = typing.get_type_hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -199,7 +199,7 @@ def _shown(number: float) -> str:
 
 
 def _convert(value: Any, hint: Any, where: str, default: Any = None, strict: bool = False) -> Any:
-    """Return `value` as the type `hint`, or fail with what was expected; a table may change parts of a default.
+    """Convert `value` to the type `hint`, or fail with what was expected; a table may override parts of a default.
 
     With `strict`, values must already have their type: they come from Python, not from a file.
     """
@@ -228,7 +228,7 @@ def _convert(value: Any, hint: Any, where: str, default: Any = None, strict: boo
             raise PrismError(f"{where} must be a table, not {value!r}")
         return {key: _convert(item, arguments[1], f"{where}.{key}", strict=strict) for key, item in value.items()}
     if origin is not None or hint is Any:
-        return value  # a callable or another type that cannot be written in a file
+        return value  # a callable or another type that a file cannot express
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return _finite(value, where)
     if hint is Path and isinstance(value, str):
@@ -250,7 +250,7 @@ def _path(value: str, where: str) -> Path:
     try:
         return Path(value).expanduser()
     except RuntimeError as error:
-        raise PrismError(f"{where}: {value!r} names a user that does not exist") from error
+        raise PrismError(f"{where}: {value!r} refers to a user that does not exist") from error
 
 
 def _finite(value: int | float, where: str) -> float:
@@ -264,7 +264,7 @@ def _finite(value: int | float, where: str) -> float:
 
 
 def _convert_union(value: Any, kinds: tuple[Any, ...], where: str, strict: bool) -> Any:
-    """Return the first member of a union that takes the value; fail with the last one's error when none does."""
+    """Return the value as the first union member that accepts it; if none does, raise the last one's error."""
     error = None
     for kind in kinds:
         if kind is type(None):

@@ -1,4 +1,4 @@
-"""Progress on a terminal, nothing in a pipe."""
+"""Progress bars on a terminal, nothing in a pipe."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @contextmanager
 def counter(description: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """A bar on standard error; call what is given once for every item done."""
+    """Show a bar on standard error; call the yielded function once per finished item."""
     if not sys.stderr.isatty():
         yield lambda: None
         return
@@ -37,7 +37,7 @@ def counter(description: str, total: int | None = None) -> Iterator[Callable[[],
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Pass `items` on and show how many of `total` have gone by."""
+    """Pass `items` through while showing how many of `total` are done."""
     with counter(description, total) as advance:
         for item in items:
             yield item

@@ -33,7 +33,9 @@ def check_languages(encoder: str, known: frozenset[str] | None, wanted: Iterable
     """Stop at a language that the encoder does not know; empty names are of unknown languages."""
     for name in wanted:
         if name and known is not None and _code(name) not in known:
-            raise PrismError(f"the encoder {encoder} does not know {name}; it knows {', '.join(sorted(known))}")
+            raise PrismError(
+                f"the encoder {encoder} does not support {name}; it supports {', '.join(sorted(known))}"
+            )
 
 
 def check_source(encoder: str, known: frozenset[str] | None, source_language: str) -> None:

@@ -1,7 +1,7 @@
-"""Array types and helpers that all statistics share.
+"""Array types and helpers shared by all statistics.
 
-A matrix of scores has a row per system and a column per segment. NaN means "not judged" or "not scored", and
-higher is better, always.
+A score matrix has a row per system and a column per segment. NaN means "not judged" or "not scored", and higher is
+always better.
 """
 
 from typing import Protocol
@@ -17,15 +17,15 @@ Signs = NDArray[np.int8]
 
 
 class Statistic(Protocol):
-    """Agreement of a metric with people, from two matrices of scores."""
+    """Agreement of a metric with human scores, from two score matrices."""
 
     def __call__(self, human: Matrix, metric: Matrix) -> float:
-        """Return the agreement, NaN where it is undefined."""
+        """Return the agreement, or NaN if it is undefined."""
         ...
 
 
 def row_means(scores: Matrix) -> Vector:
-    """Means over the known values of each row; NaN for a row that has none."""
+    """Mean of the known values of each row; NaN for a row without any."""
     known = ~np.isnan(scores)
     count = known.sum(axis=1)
     total = np.where(known, scores, 0.0).sum(axis=1)
@@ -34,13 +34,13 @@ def row_means(scores: Matrix) -> Vector:
 
 
 def common(human: Vector, metric: Vector) -> tuple[Vector, Vector]:
-    """Both vectors at the places where neither is NaN."""
+    """Both vectors, restricted to positions where neither is NaN."""
     known = ~(np.isnan(human) | np.isnan(metric))
     return human[known], metric[known]
 
 
 def pair_signs(human: Matrix, metric: Matrix) -> tuple[Signs, Signs, Mask]:
-    """For all pairs of rows: which is higher (1, 0, -1) for people and for the metric, and where both are known.
+    """For all pairs of rows: which is higher (1, 0, -1) for humans and for the metric, and where both are known.
 
     All three have the shape pairs × columns; signs are 0 where a score is missing.
     """

@@ -1,6 +1,6 @@
-"""Correlations of a metric with people, as pure functions of two equally shaped arrays.
+"""Correlations of a metric with human scores, as pure functions of two arrays of equal shape.
 
-Cells in which either side is NaN are left out. An undefined result (fewer than two cells, a constant side) is NaN,
+Cells where either side is NaN are left out. An undefined result (fewer than two cells, a constant side) is NaN,
 never a made-up zero.
 """
 
@@ -25,7 +25,7 @@ def pearson(human: Vector, metric: Vector) -> float:
 
 
 def spearman(human: Vector, metric: Vector) -> float:
-    """Spearman's rho: Pearson's r of ranks, ties get mean ranks."""
+    """Spearman's rho: Pearson's r of the ranks, with mean ranks for ties."""
     from scipy.stats import rankdata
 
     human, metric = common(human, metric)
@@ -33,7 +33,7 @@ def spearman(human: Vector, metric: Vector) -> float:
 
 
 def kendall_b(human: Vector, metric: Vector) -> float:
-    """Kendall's tau-b: (concordant - discordant) / sqrt(pairs untied by people * pairs untied by the metric)."""
+    """Kendall's tau-b: (concordant - discordant) / sqrt(pairs untied by humans * pairs untied by the metric)."""
     return _kendall(human, metric, "b")
 
 
@@ -56,9 +56,9 @@ _KINDS = {"pearson": pearson, "spearman": spearman, "kendall-b": kendall_b, "ken
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation over all cells at once, or the mean of those within each segment or each system.
+    """A correlation over all cells at once, or the mean of those within each segment or system.
 
-    Pooled over all cells it also rewards knowing which segments are hard; within segments it does not.
+    Pooled over all cells, it also rewards knowing which segments are hard; within segments it does not.
     Segments or systems whose own correlation is undefined are left out of the mean.
     """
 
@@ -66,7 +66,7 @@ class Correlation:
     over: Averaging = "none"
 
     def __call__(self, human: Matrix, metric: Matrix) -> float:
-        """Return the correlation of two matrices of scores."""
+        """Return the correlation of two score matrices."""
         if self.over == "none":
             return _KINDS[self.kind](human.ravel(), metric.ravel())
         if self.over == "segments":
@@ -78,7 +78,7 @@ class Correlation:
 
 
 def _kendall_b_rows(human: Matrix, metric: Matrix) -> Vector:
-    """Tau-b of every row at once, from all pairs within the rows (rows are short)."""
+    """Compute tau-b of every row at once, from all pairs within the rows (rows are short)."""
     sign_h, sign_m, _ = pair_signs(human.T, metric.T)
     untied = np.abs(sign_h).sum(axis=0) * np.abs(sign_m).sum(axis=0)
     net = (sign_h * sign_m).sum(axis=0)
@@ -103,7 +103,7 @@ def pairwise_difference_pearson(human: Matrix, metric: Matrix) -> float:
 
 
 def _deviations(scores: Matrix, known: Mask, count: Index) -> Matrix:
-    """Scores minus the mean of their segment; exactly 0 where a score is missing or all of a segment are equal."""
+    """Scores minus their segment's mean; exactly 0 if a score is missing or all scores of a segment are equal."""
     values = np.where(known, scores, 0.0)
     means = values.sum(axis=0) / np.maximum(count, 1)
     low, high = (np.where(known, scores, fill) for fill in (np.inf, -np.inf))

@@ -1,6 +1,6 @@
-"""Relative rankings made from direct assessment (daRR): people's clear preferences, and a metric's tau on them.
+"""Relative rankings from direct assessment (daRR): clear human preferences, and a metric's tau on them.
 
-A preference is given by three indices: the segment, the better system and the worse one.
+A preference is a triple of indices: the segment, the better system and the worse one.
 """
 
 from typing import Literal
@@ -13,10 +13,10 @@ TieRule = Literal["discordant", "neutral"]
 
 
 def find_preferences(scores: Matrix, threshold: float = 25.0) -> tuple[Index, Index, Index]:
-    """All pairs of outputs of a segment whose raw scores differ by at least `threshold`: segment, better, worse."""
+    """Find all output pairs of a segment whose raw scores differ by at least `threshold`: segment, better, worse."""
     first, second = np.triu_indices(len(scores), k=1)
     gap = scores[first] - scores[second]
-    # A threshold of 0 must not make a preference of a tie; NaN compares as False.
+    # A threshold of 0 must not turn a tie into a preference; NaN compares as False.
     clear = (np.abs(gap) >= threshold) & (gap != 0)
     pair, segment = np.nonzero(clear)
     first_better = gap[pair, segment] > 0
@@ -27,15 +27,15 @@ def find_preferences(scores: Matrix, threshold: float = 25.0) -> tuple[Index, In
 
 
 def agreement(metric: Matrix, segment: Index, better: Index, worse: Index) -> Vector:
-    """For each preference 1 where the metric agrees, -1 where it disagrees, 0 for a tie, NaN without a score."""
+    """For each preference, 1 if the metric agrees, -1 if it disagrees, 0 for a tie, NaN without a score."""
     return np.sign(metric[better, segment] - metric[worse, segment])
 
 
 def darr_tau(agreements: Vector, ties: TieRule = "discordant") -> float:
     """(concordant - discordant) / pairs, over all segments at once; NaN entries are left out.
 
-    WMT18 and later count a metric's tie as discordant. WMT17 leaves it out of the numerator, but counts it in
-    the denominator.
+    WMT18 and later count a metric's tie as discordant. WMT17 leaves it out of the numerator but keeps it in the
+    denominator.
     """
     known = agreements[~np.isnan(agreements)]
     if not len(known):
@@ -44,5 +44,5 @@ def darr_tau(agreements: Vector, ties: TieRule = "discordant") -> float:
 
 
 def credit(agreements: Vector, ties: TieRule) -> Vector:
-    """What each preference adds to tau under a rule for ties."""
+    """What each preference contributes to tau under a tie rule."""
     return np.where(agreements == 0, -1.0, agreements) if ties == "discordant" else agreements

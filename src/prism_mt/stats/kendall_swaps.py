@@ -1,12 +1,12 @@
 """Exact differences of Kendall's tau-b after random swaps between two metrics, without recomputing tau.
 
-Let S be concordant minus discordant pairs, and let the sign e_i say whether item i keeps its own scores (1) or
-has those of the two metrics swapped (-1). Every pair (i, j) adds to S(a) - S(b) something that changes its sign
-when both e_i and e_j do; such a function of two signs is linear in them. So S(a) - S(b) = sum of e_i c_i, where
-the c_i are computed once: a thousand draws are one product of a matrix and a vector.
-The denominators of tau-b differ only by pairs that one metric ties. They are counted per draw; the sum
-S(a) + S(b), which is not linear, then only matters in the few draws that are so close to the observed difference
-that its sign decides. Those are computed in full.
+Let S be concordant minus discordant pairs, and let the sign e_i say whether item i keeps its own scores (1) or has
+those of the two metrics swapped (-1). Every pair (i, j) contributes to S(a) - S(b) a term that changes its sign when
+both e_i and e_j do; such a function of two signs is linear in them. So S(a) - S(b) = sum of e_i c_i, where the c_i are
+computed once: a thousand draws are one matrix-vector product.
+The denominators of tau-b differ only by the pairs that one metric ties, which are counted per draw; the sum
+S(a) + S(b), which is not linear, then matters only in the few draws so close to the observed difference that its sign
+decides. Those are computed in full.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from prism_mt.stats.correlation import kendall_b
 
 
 class KendallSwaps:
-    """Prepared for human scores and two metrics' scores, over the cells that all three have."""
+    """Counts large differences after swaps between two metrics, over the cells that they and humans have scored."""
 
     def __init__(self, human: Matrix, a: Matrix, b: Matrix) -> None:
         self._known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
@@ -34,23 +34,23 @@ class KendallSwaps:
         self._untied_human = self._pairs - _tied_pairs(np.unique(human, return_inverse=True)[1])
 
     def count_large(self, keep: Mask, threshold: float) -> int:
-        """In how many draws (`keep`: draws × systems × segments) the first metric is ahead by `threshold` or more."""
+        """Count the draws (`keep`: draws × systems × segments) where the first metric leads by `threshold` or more."""
         keep = keep[:, self._known]
         signs = np.where(keep, 1.0, -1.0)
         half = signs @ self._linear / 2
         scale_a, scale_b = self._scales(keep)
-        # An infinite scale is an undefined tau, which counts as large, as everywhere.
+        # An infinite scale means an undefined tau, which counts as large here as everywhere.
         defined = np.isfinite(scale_a) & np.isfinite(scale_b)
         with np.errstate(invalid="ignore"):
             center = half * (scale_a + scale_b)
-            # |S(a) + S(b)| / 2 is at most the number of pairs that people do not tie.
+            # |S(a) + S(b)| / 2 is at most the number of pairs that humans do not tie.
             slack = self._untied_human * np.abs(scale_a - scale_b)
         certain = ~defined | (center - slack >= threshold)
         open_draws = np.flatnonzero(~certain & (center + slack >= threshold))
         return int(certain.sum()) + sum(self._difference(keep[draw]) >= threshold for draw in open_draws)
 
     def _scales(self, keep: Mask) -> tuple[Vector, Vector]:
-        """1 / sqrt(untied by people * untied by the metric) of both metrics for each draw."""
+        """1 / sqrt(untied by humans * untied by the metric) of both metrics for each draw."""
         untied = np.full((2, len(keep)), float(self._pairs))
         if self._has_ties:
             for draw, mask in enumerate(keep):
@@ -69,7 +69,7 @@ class KendallSwaps:
 
 
 def net_concordance(human: Vector, own: Index, other: Index) -> Vector:
-    """For each item i the sum over j of sign(human_i - human_j) * sign(own_i - other_j), in O(n log² n)."""
+    """For each item i, the sum over j of sign(human_i - human_j) * sign(own_i - other_j), in O(n log² n)."""
     order = np.argsort(human, kind="stable")
     ordered = human[order]
     below = np.searchsorted(ordered, human, side="left")
@@ -82,10 +82,10 @@ def net_concordance(human: Vector, own: Index, other: Index) -> Vector:
 
 
 def _prefix_signs(values: Index, length: Index, query: Index) -> Index:
-    """For each query q and length l the sum of sign(q - v) over the first l values.
+    """For each query q and length l, the sum of sign(q - v) over the first l values.
 
-    A prefix is a union of blocks whose sizes are the powers of two in its length. For every size all blocks
-    are sorted, and one binary search in all of them, kept apart by an offset, answers all queries.
+    A prefix is a union of blocks whose sizes are the powers of two in its length. For every size, all blocks are
+    sorted, and one binary search over all of them, separated by an offset, answers all queries.
     """
     result = np.zeros(len(query), dtype=np.int64)
     offset = int(max(values.max(), query.max())) + 1

@@ -1,17 +1,17 @@
-"""Systems that decide a correlation alone (Mathur et al. 2020)."""
+"""Outlier systems, which can decide a correlation on their own (Mathur et al. 2020)."""
 
 import numpy as np
 
 from prism_mt.stats.arrays import Mask, Vector
 
-# Makes the median absolute deviation of a normal distribution its standard deviation.
+# Scales the median absolute deviation of a normal distribution to its standard deviation.
 _NORMAL = 1.4826
 
 
 def outliers(scores: Vector, cutoff: float = 2.5) -> Mask:
-    """Which human scores lie more than `cutoff` robust standard deviations from the median.
+    """Mark the human scores that lie more than `cutoff` robust standard deviations from the median.
 
-    Where at least half of the scores are equal there is no scale (the deviation is 0) and nothing is an outlier.
+    If at least half of the scores are equal, the deviation is 0 and nothing is an outlier.
     """
     known = scores[~np.isnan(scores)]
     if not len(known):

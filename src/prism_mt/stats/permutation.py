@@ -1,6 +1,6 @@
-"""Permutation tests: swap the scores of two metrics at random and see how often the difference is as large.
+"""Permutation tests: swap the scores of two metrics at random and count how often the difference is as large.
 
-PERM-BOTH (Deutsch et al. 2021) swaps every (system, segment) entry on its own; the other two kinds swap whole
+PERM-BOTH (Deutsch et al. 2021) swaps every (system, segment) entry independently; the other two variants swap whole
 segments (inputs) or whole systems.
 """
 
@@ -18,23 +18,23 @@ from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
 Unit = Literal["both", "segments", "systems"]
 
 _BLOCK = 50
-# Differences that are equal but for rounding count as equal.
+# Differences that are equal up to rounding count as equal.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class PermutationResult:
-    """The observed difference, and the share of draws with one that is at least as large."""
+    """The observed difference, and the share of draws with one at least as large."""
 
     difference: float
     p: float
 
 
 class SwapCounter(Protocol):
-    """Prepared for human scores and two metrics' scores, whatever swapping does not change computed once."""
+    """Counts large differences after swaps; whatever swapping does not change is computed once."""
 
     def count_large(self, keep: Mask, threshold: float) -> int:
-        """Count the draws (`keep`: draws × systems × segments) whose difference is `threshold` or more."""
+        """Count the draws (`keep`: draws × systems × segments) with a difference of `threshold` or more."""
         ...
 
 
@@ -47,10 +47,10 @@ def permutation_test(
     draws: int = 1000,
     unit: Unit = "both",
 ) -> PermutationResult:
-    """One-sided test that metric `a` agrees better with people than `b`, over cells that have all three scores.
+    """One-sided test that metric `a` agrees better with human scores than `b`, over cells that have all three scores.
 
-    Both are z-scored, so that a swap mixes comparable numbers. Undefined agreement gives NaN; an undefined
-    difference of a draw counts as a large one.
+    Both metrics are z-scored, so that a swap mixes comparable numbers. An undefined agreement gives NaN; an undefined
+    difference in a draw counts as large.
     """
     known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
     if not known.any():
@@ -68,7 +68,7 @@ def permutation_test(
 
 
 def _swap_counter(statistic: Statistic, human: Matrix, a: Matrix, b: Matrix) -> SwapCounter:
-    """The fastest way to recompute a statistic after swaps."""
+    """Choose the fastest way to recompute a statistic after swaps."""
     if statistic == Correlation("kendall-b"):
         return KendallSwaps(human, a, b)
     if isinstance(statistic, SoftPairwiseAccuracy):
@@ -94,7 +94,7 @@ class _PlainSwaps:
 
 
 def _draw_masks(rng: np.random.Generator, draws: int, shape: tuple[int, ...], unit: Unit) -> Iterator[Mask]:
-    """Blocks of masks (draws × systems × segments): True where a metric keeps its own score."""
+    """Yield blocks of masks (draws × systems × segments): True where a metric keeps its own score."""
     systems, segments = shape
     size = {"both": (systems, segments), "segments": (1, segments), "systems": (systems, 1)}[unit]
     for start in range(0, draws, _BLOCK):

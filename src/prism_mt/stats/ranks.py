@@ -1,4 +1,4 @@
-"""Ranks of metrics or systems, shared by those that cannot be told apart."""
+"""Ranks of metrics or systems, shared by those that are not significantly different."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
@@ -7,10 +7,10 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 def rank_clusters(ordered: Sequence[Item], is_better: Callable[[Item, Item], bool]) -> dict[Item, int]:
-    """Ranks from 1 for items ordered from best to worst.
+    """Rank items that are ordered from best to worst, starting at 1.
 
-    An item opens a new rank when it is significantly worse than any one of the current rank (the shared tasks'
-    rule). `is_better(x, y)` says whether x is significantly better than y; it is only asked where it matters.
+    An item opens a new rank if it is significantly worse than any item of the current rank (the shared tasks' rule).
+    `is_better(x, y)` says whether x is significantly better than y; it is called only if it matters.
     """
     ranks: dict[Item, int] = {}
     cluster: list[Item] = []

@@ -1,8 +1,8 @@
-"""Bootstrap and approximate randomization: how far a result would move with other segments, preferences or systems.
+"""Bootstrap and approximate randomization: how much a result varies with the segments, preferences or systems.
 
 Two families of tools do this in two ways, and their numbers differ in the last digits. To compare systems we draw,
-cut intervals and count p-values as sacreBLEU does: `Bootstrap`, `Randomization`, `sacrebleu_interval`,
-`bootstrap_p`, `chance`. To judge metrics we do as the metrics shared tasks and the Prism paper: `bootstrap_segments`,
+compute intervals and count p-values as sacreBLEU does: `Bootstrap`, `Randomization`, `sacrebleu_interval`,
+`bootstrap_p`, `chance`. To judge metrics we follow the metrics shared tasks and the Prism paper: `bootstrap_segments`,
 `bootstrap_preferences`, `bootstrap_systems`, `percentile_interval`, `paired_p`.
 """
 
@@ -17,10 +17,10 @@ from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.darr import TieRule, credit
 
 Aggregate = Callable[[Sequence[float]], float]
-"""From added statistics to a system score."""
+"""Computes a system score from summed statistics."""
 
 _ROWS = 32
-"""Draws made at a time: their coins fill whole words of 32 random bits, and so are those of one large draw."""
+"""Draws per block: their coins fill whole 32-bit random words, so that blocks equal one large draw."""
 _COLUMNS = 1 << 16
 _PREFERENCE_DRAWS = 20
 _EQUAL = 1e-9
@@ -28,20 +28,20 @@ _EQUAL = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """The middle share of the resampled results."""
+    """The central share of the resampled results."""
 
     low: float
     high: float
 
     def overlaps(self, other: "Interval") -> bool:
-        """Whether two intervals have a point in common; without overlap a difference is called significant."""
+        """Whether two intervals overlap; if they do not, a difference is called significant."""
         return self.low <= other.high and other.low <= self.high
 
 
 def percentile_interval(samples: Vector, confidence: float = 0.95) -> Interval:
-    """The percentile interval of metrics' results, interpolated between draws; NaN when any result is undefined.
+    """The percentile interval of a metric's results, interpolated between draws; NaN if any result is undefined.
 
-    The daRR tables of WMT17 to WMT20 and the Prism paper compare such intervals of 1,000 draws.
+    The daRR tables of WMT17 to WMT20 and the Prism paper compare such intervals from 1,000 draws.
     """
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail])
@@ -58,13 +58,13 @@ def sacrebleu_interval(samples: Vector) -> Interval:
 def paired_p(better: Vector, worse: Vector) -> float:
     """One-sided p-value for two metrics: share of draws in which the better one is not better (Koehn 2004).
 
-    A draw in which a result is undefined counts against the difference.
+    A draw with an undefined result counts against the difference.
     """
     return float((~(better > worse)).mean())
 
 
 def bootstrap_p(first: Vector, second: Vector, difference: float) -> float:
-    """p-value for two systems from their scores on the same drawn test sets, as sacreBLEU computes it."""
+    """p-value for two systems from their scores on the same resampled test sets, as sacreBLEU computes it."""
     differences = np.abs(first - second)
     return chance(differences - differences.mean(), difference)
 
@@ -72,8 +72,8 @@ def bootstrap_p(first: Vector, second: Vector, difference: float) -> float:
 def chance(differences: Vector, observed: float) -> float:
     """How often chance alone gives a larger difference than the observed one; one draw is added to both counts.
 
-    Systems with equal scores get 1: sacreBLEU, which asks whether chance gives more than nothing, calls equal
-    systems significantly different.
+    Systems with equal scores get 1: sacreBLEU, which asks whether chance gives more than zero, calls equal systems
+    significantly different.
     """
     if abs(observed) < _EQUAL:
         return 1.0
@@ -84,7 +84,7 @@ def chance(differences: Vector, observed: float) -> float:
 def bootstrap_segments(
     statistic: Statistic, human: Matrix, metrics: Sequence[Matrix], rng: np.random.Generator, draws: int = 1000
 ) -> Matrix:
-    """Results (draws × metrics) on segments drawn with replacement, the same ones for all metrics."""
+    """Results (draws × metrics) on segments drawn with replacement, the same draws for all metrics."""
     samples = np.empty((draws, len(metrics)))
     count = human.shape[1]
     for draw in range(draws):
@@ -97,10 +97,10 @@ def bootstrap_segments(
 def bootstrap_preferences(
     agreements: Sequence[Vector], rng: np.random.Generator, draws: int = 1000, ties: TieRule = "discordant"
 ) -> Matrix:
-    """daRR taus (draws × metrics) on preferences drawn with replacement, the same ones for all metrics.
+    """daRR taus (draws × metrics) on preferences drawn with replacement, the same draws for all metrics.
 
-    Preferences on which all metrics behave alike need not be told apart: how often each of these kinds is
-    drawn follows a multinomial distribution, which is drawn from instead.
+    Preferences on which all metrics behave alike need not be distinguished: how often each such kind is drawn follows a
+    multinomial distribution, which is sampled instead.
     """
     credits = np.array([credit(agreement, ties) for agreement in agreements]).T
     kinds, counts = np.unique(credits, axis=0, return_counts=True)
@@ -119,10 +119,10 @@ def bootstrap_preferences(
 def bootstrap_systems(
     statistic: Statistic, human: Vector, metrics: Sequence[Vector], rng: np.random.Generator, draws: int = 1000
 ) -> Matrix:
-    """Results (draws × metrics) on systems drawn with replacement, the same ones for all metrics.
+    """Results (draws × metrics) on systems drawn with replacement, the same draws for all metrics.
 
-    For judgments of whole systems, which have no segments to draw: the statistic sees matrices of one column. NaN
-    where a draw leaves it undefined.
+    For judgments of whole systems, which have no segments to draw: the statistic sees one-column matrices. NaN where a
+    draw leaves it undefined.
     """
     chosen = rng.integers(len(human), size=(draws, len(human)))
     return np.array([[statistic(human[rows, None], one[rows, None]) for one in metrics] for rows in chosen])
@@ -131,10 +131,10 @@ def bootstrap_systems(
 def pearson_interval_over_systems(
     human: Vector, metric: Vector, rng: np.random.Generator, draws: int = 1000, confidence: float = 0.95
 ) -> Interval:
-    """Interval of system-level Pearson's r where only system judgments exist: systems are drawn with replacement.
+    """Interval of system-level Pearson's r if only system judgments exist: systems are drawn with replacement.
 
-    Only systems with both scores are drawn, and draws that leave r undefined (one system again and again) are left
-    out. NaN for fewer than 3 systems, whose r is always 1, -1 or undefined.
+    Only systems with both scores are drawn, and draws that leave r undefined (a single system repeated) are left out.
+    NaN for fewer than 3 systems, whose r is always 1, -1 or undefined.
     """
     human, metric = common(human, metric)
     if len(human) < 3:
@@ -145,17 +145,17 @@ def pearson_interval_over_systems(
 
 
 class Bootstrap:
-    """Test sets of the same size, drawn with replacement; the same ones for every system and metric.
+    """Test sets of the same size, drawn with replacement; the same draws for every system and metric.
 
-    Draw for draw those of sacreBLEU. Statistics add up over segments, so a drawn test set is a row of weights, and
-    all of them are one matrix product.
+    The draws are identical to sacreBLEU's. Statistics add up over segments, so a resampled test set is a row of
+    weights, and all of them are one matrix product.
     """
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
         self._segments, self._draws, self._seed = segments, draws, seed
 
     def scores(self, systems: Sequence[Matrix], aggregate: Aggregate) -> list[Vector]:
-        """Every system's score on every drawn test set."""
+        """Every system's score on every resampled test set."""
         sums = _sums_of_draws(self._weights(), systems)
         return [np.array([aggregate(row) for row in rows.tolist()]) for rows in sums]
 
@@ -169,9 +169,9 @@ class Bootstrap:
 
 
 class Randomization:
-    """Coins that say for every segment whether two systems swap their outputs; the same ones for every pair.
+    """Coin flips that decide for every segment whether two systems swap outputs; the same flips for every pair.
 
-    Draw for draw those of sacreBLEU's paired approximate randomization.
+    The draws are identical to those of sacreBLEU's paired approximate randomization.
     """
 
     def __init__(self, segments: int, draws: int, seed: int) -> None:
@@ -180,7 +180,7 @@ class Randomization:
     def differences(
         self, systems: Sequence[Matrix], pairs: Iterable[tuple[int, int]], aggregate: Aggregate
     ) -> Iterator[Vector]:
-        """For every pair of systems the absolute differences of their shuffled scores, one per draw."""
+        """For every pair of systems, the absolute differences of their shuffled scores, one per draw."""
         kept = _sums_of_draws(self._weights(), systems)
         wholes = [rows.sum(axis=0) for rows in systems]
         for a, b in pairs:
@@ -195,7 +195,7 @@ class Randomization:
 
 
 def _sums_of_draws(blocks: Iterable[NDArray[np.generic]], systems: Sequence[Matrix]) -> list[Matrix]:
-    """For every system its weighted sums, one row per draw. Only the weights of a few draws are in memory."""
+    """For every system, its weighted sums, one row per draw. Only the weights of a few draws are in memory."""
     sums: list[list[Matrix]] = [[] for _ in systems]
     for weights in blocks:
         for rows, found in zip(systems, sums, strict=True):

@@ -1,12 +1,12 @@
-"""Soft pairwise accuracy (Thompson et al. 2024): does a metric tell systems apart as confidently as people do?
+"""Soft pairwise accuracy (Thompson et al. 2024): does a metric separate systems as confidently as humans do?
 
-A one-sided paired permutation test says for every pair of systems how probable it is that the first is better only
-by chance, once from human scores and once from the metric's. Soft pairwise accuracy is
+A one-sided paired permutation test gives for every pair of systems the probability that the first is better only by
+chance, once from human scores and once from the metric's. Soft pairwise accuracy is
 1 - mean over pairs of |p(human) - p(metric)|.
 
-A draw of the test flips the sign of some segments' differences. It keeps at least the observed difference exactly
-if the differences that it flips add up to no more than 0. So only sums over flipped segments are needed, and they
-are taken per system, not per pair, since all pairs share the flips: all draws are one matrix product.
+A draw of the test flips the sign of some segments' differences. It reaches the observed difference exactly if the
+differences that it flips add up to no more than 0. So only sums over flipped segments are needed, and they are taken
+per system, not per pair, since all pairs share the flips: all draws are one matrix product.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,30 +20,30 @@ Tensor = NDArray[np.float64]
 
 MT_METRICS_EVAL_SEED = 4
 
-# Sums in another order differ in the last bits, which must not turn "equal" into "larger".
+# Sums taken in another order differ in the last bits, which must not turn "equal" into "larger".
 _ROUNDING = 1e-12
-# Bounds of memory: segments whose flips are floats at a time, and numbers in the result of a matrix product.
+# Memory bounds: segments whose flips are held as floats at a time, and numbers in the result of a matrix product.
 _SEGMENTS = 1024
 _PRODUCT = 1 << 20
-# OpenBLAS computes a product of up to so many multiplications in one thread.
+# OpenBLAS computes products of up to this many multiplications in one thread.
 _ONE_THREAD = 1 << 18
 _NARROW = 32
-# Numbers that are compared at a time, so that they stay in the processor's cache.
+# Numbers compared at a time, so that they stay in the processor's cache.
 _COMPARED = 1 << 16
 
 
 class SoftPairwiseAccuracy:
-    """Statistic of matrices with `segments` columns; all calls share the flips that are drawn here.
+    """A statistic of matrices with `segments` columns; all calls share the flips drawn here.
 
-    They are drawn as mt-metrics-eval draws them: on the judged segments alone, with a generator of its seed
-    (`MT_METRICS_EVAL_SEED`), its values come out, but for what it rounds to single precision.
+    The flips are drawn as mt-metrics-eval draws them: on the judged segments alone and with a generator of its seed
+    (`MT_METRICS_EVAL_SEED`), the values are the same up to its rounding to single precision.
     """
 
     def __init__(self, segments: int, rng: np.random.Generator, draws: int = 1000) -> None:
         self._flipped: Mask = np.ascontiguousarray(rng.random((draws, segments), dtype=np.float32).T <= 0.5)
 
     def __call__(self, human: Matrix, metric: Matrix) -> float:
-        """Return the accuracy over cells that have both scores; NaN where no two systems share a segment."""
+        """Return the accuracy over cells that have both scores; NaN if no two systems share a segment."""
         return self.each(human, [metric])[0]
 
     def each(self, human: Matrix, metrics: Sequence[Matrix]) -> list[float]:
@@ -67,8 +67,8 @@ class SoftPairwiseAccuracy:
 class SoftAccuracySwaps:
     """Differences of soft pairwise accuracy after random swaps between two metrics.
 
-    A swap leaves the mean of the two scores as it is and changes the sign of half their difference. So both
-    metrics of a draw need one product, many draws share a large one, and the human p-values are never recomputed.
+    A swap preserves the mean of the two scores and changes the sign of half their difference. So both metrics of a
+    draw need one product, many draws share a large one, and the human p-values are never recomputed.
     """
 
     def __init__(self, tests: "_PairwiseTests", human: Matrix, a: Matrix, b: Matrix) -> None:
@@ -79,7 +79,7 @@ class SoftAccuracySwaps:
         self._rounding = _rounding(mean) + _rounding(self._half)
 
     def count_large(self, keep: Mask, threshold: float) -> int:
-        """In how many draws (`keep`: draws × systems × segments) the first metric is ahead by `threshold` or more."""
+        """Count the draws (`keep`: draws × systems × segments) where the first metric leads by `threshold` or more."""
         large = 0
         size = self._sums_of_mean.size
         for some in _blocks(len(keep), _PRODUCT // size):
@@ -97,10 +97,10 @@ class SoftAccuracySwaps:
 
 
 class _PairwiseTests:
-    """Paired permutation tests of all pairs of systems, on fixed cells and with fixed flips.
+    """Paired permutation tests of all system pairs, on fixed cells and with fixed flips.
 
-    Where all systems have the same segments, sums are taken per system. Otherwise every pair has segments of its
-    own and sums are taken per pair: larger products, the same p-values.
+    If all systems have the same segments, sums are taken per system. Otherwise every pair has its own segments and
+    sums are taken per pair: larger products, the same p-values.
     """
 
     def __init__(self, known: Mask, flipped: Mask) -> None:
@@ -113,14 +113,14 @@ class _PairwiseTests:
         self._first, self._second, self._shared = first[compared], second[compared], shared[compared]
 
     def p_values(self, scores: Matrix) -> Vector:
-        """One-sided p-values of the pairs of systems that share a segment."""
+        """One-sided p-values of the system pairs that share a segment."""
         sums = self.flipped_sums(scores[:, None])
         return self.shares(sums, _rounding(scores))[:, 0]
 
     def flipped_sums(self, scores: Tensor) -> Tensor:
         """Sums of scores (systems × matrices × segments) over the segments that each draw flips (last axis).
 
-        The first axis of the result is systems or pairs of them. The sums are linear in the scores.
+        The first axis of the result is systems or system pairs. The sums are linear in the scores.
         """
         if self._per_system:
             rows = np.where(self._known[:, None], scores, 0.0)
@@ -133,7 +133,7 @@ class _PairwiseTests:
         return sums
 
     def shares(self, sums: Tensor, rounding: float) -> Matrix:
-        """For every pair (and matrix) the share of draws whose flipped differences add up to 0 or less."""
+        """For every pair (and matrix), the share of draws whose flipped differences add up to 0 or less."""
         if not self._per_system:
             return _share_true(sums <= rounding)
         not_above = np.empty((len(self._first), *sums.shape[1:]), dtype=np.bool_)
@@ -146,9 +146,9 @@ class _PairwiseTests:
 
 
 def _product(rows: Tensor, flipped: Matrix) -> Tensor:
-    """Multiply all rows by the flips, in many products for one thread, or in one that is worth several.
+    """Multiply all rows by the flips, in many single-threaded products or in one that is worth several threads.
 
-    Products between these two are slow where other programs run: threads wait for each other again and again.
+    Products in between are slow on a busy machine, because threads keep waiting for each other.
     """
     width = _ONE_THREAD // max(1, rows.shape[1] * rows.shape[2])
     result = np.empty((*rows.shape[:2], flipped.shape[1]))
@@ -171,7 +171,7 @@ def _accuracy(p_human: Vector, p_metric: Matrix) -> Vector:
 def _share_true(mask: Mask) -> Matrix:
     """Share of True along the last axis.
 
-    Eight bytes are added at a time where their sums stay below 256: five times as fast as counting.
+    Where their sums stay below 256, eight bytes are added at a time: five times as fast as counting.
     """
     width = mask.shape[-1]
     if width % 8 or width > 8 * 255:
@@ -183,7 +183,7 @@ def _share_true(mask: Mask) -> Matrix:
 
 
 def _rounding(scores: Matrix) -> float:
-    """More than rounding can change in a difference of two systems' sums, less than scores differ by."""
+    """A bound that exceeds rounding in a difference of two systems' sums but not actual score differences."""
     return float(_ROUNDING * np.nansum(np.abs(scores), axis=1).max(initial=0.0))
 
 

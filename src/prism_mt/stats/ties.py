@@ -1,4 +1,4 @@
-"""Accuracy that gives credit for ties (acc-t23, Deutsch et al. 2023), with tie calibration."""
+"""Accuracy with credit for ties (acc-t23, Deutsch et al. 2023), and tie calibration."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from prism_mt.stats.arrays import Matrix, Vector, pair_signs
 
 @dataclass(frozen=True)
 class TieCalibration:
-    """The best accuracy, and the epsilon that gives it: outputs whose scores differ by more are not tied.
+    """The best accuracy, and its epsilon: outputs whose scores differ by more are not tied.
 
-    `all_tied` is the accuracy of calling every pair a tie. An accuracy that is no higher says nothing for a metric.
+    `all_tied` is the accuracy of calling every pair a tie. A metric that is no better than that shows nothing.
     """
 
     accuracy: float
@@ -20,9 +20,9 @@ class TieCalibration:
 
 
 def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> float:
-    """Mean over segments of the share of pairs that people and metric order, or tie, alike.
+    """Mean over segments of the share of pairs that humans and metric order, or tie, alike.
 
-    Outputs tie for the metric when their scores differ by no more than `epsilon`. NaN without any pair.
+    Two outputs tie for the metric if their scores differ by at most `epsilon`. NaN if there is no pair.
     """
     pairs = _pairs(human, metric)
     if pairs is None:
@@ -32,14 +32,14 @@ def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> f
 
 
 def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
-    """Try every difference between two scores of a segment as epsilon and keep the (first) best."""
+    """Try every score difference within a segment as epsilon and keep the first best."""
     pairs = _pairs(human, metric)
     if pairs is None:
         return TieCalibration(float("nan"), float("nan"), float("nan"))
     order = np.argsort(pairs.gap)
     gap = pairs.gap[order]
-    # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together. Pairs without
-    # a gap are ties already, whose two ways of being right are the same.
+    # Raising epsilon turns pairs into ties in the order of their gaps; equal gaps turn together. Pairs with a gap
+    # of zero are ties already, whose two ways of being right are the same.
     change = (pairs.weight * (pairs.right_if_tied - pairs.right_if_ordered))[order]
     untouched = float(pairs.weight @ pairs.right_if_ordered)
     accuracy = untouched + np.cumsum(change)
@@ -52,7 +52,7 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
 
 
 def acc_t23(human: Matrix, metric: Matrix) -> float:
-    """The accuracy after tie calibration on the same judgments, as the shared tasks of 2023 and later print it."""
+    """The accuracy after tie calibration on the same judgments, as reported by the shared tasks since 2023."""
     return calibrate_ties(human, metric).accuracy
 
 
@@ -65,7 +65,7 @@ class _Pairs:
 
 
 def _pairs(human: Matrix, metric: Matrix) -> _Pairs | None:
-    """All pairs of outputs of one segment, weighted so that every segment that has a pair counts the same."""
+    """All output pairs of a segment, weighted so that every segment that has a pair counts the same."""
     sign_h, sign_m, known = pair_signs(human, metric)
     per_segment = known.sum(axis=0)
     segments = np.count_nonzero(per_segment)

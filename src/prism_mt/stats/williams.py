@@ -1,4 +1,4 @@
-"""Williams' test: is one metric's Pearson correlation with people higher than another's?"""
+"""Williams' test: is one metric's Pearson correlation with human scores higher than another's?"""
 
 import math
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class WilliamsResult:
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> WilliamsResult:
-    """Test r12 > r13, correlations of people (1) with two metrics (2, 3) that correlate with each other by r23.
+    """Test r12 > r13, correlations of human scores (1) with two metrics (2, 3) whose own correlation is r23.
 
-    Undefined (NaN) for n <= 3 and for undefined correlations. Two metrics that give the same numbers
+    Undefined (NaN) for n <= 3 and for undefined correlations. Two metrics with the same numbers
     (r23 = 1, equal correlations) have t = 0 and p = 0.5.
     """
     from scipy.stats import t as student

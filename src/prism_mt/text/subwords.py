@@ -1,4 +1,4 @@
-"""Text to ids and back: a SentencePiece model, and a dictionary where its ids are not the model's."""
+"""Subword encoding: a SentencePiece model, and a dictionary if its ids are not the model's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from prism_mt._core.errors import PrismError
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The files behind a model's subwords."""
+    """The files behind a model's subword vocabulary."""
 
     sentencepiece: bytes
     """A serialized SentencePiece model."""
     pieces: tuple[str, ...] | None = None
-    """Piece by id. None when the ids are SentencePiece's own."""
+    """Pieces by id; None if the ids are SentencePiece's own."""
     unknown: int = 3
     words: bool = False
-    """Whether the dictionary is one of words, as fairseq's: whitespace inside a piece then separates words."""
+    """Whether the dictionary is one of words, like fairseq's: whitespace inside a piece then separates words."""
 
     @cached_property
     def processor(self) -> Any:
-        """The SentencePiece processor, loaded when first needed."""
+        """The SentencePiece processor, loaded on first use."""
         import sentencepiece
 
         try:
@@ -32,7 +32,7 @@ class Vocabulary:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Id by piece; the first of equal pieces wins."""
+        """Ids by piece; the first of equal pieces wins."""
         pieces = self.pieces or ()
         return {piece: index for index, piece in reversed(list(enumerate(pieces)))}
 
@@ -40,7 +40,7 @@ class Vocabulary:
         return len(self.pieces) if self.pieces is not None else int(self.processor.get_piece_size())
 
     def encode(self, text: str) -> list[int]:
-        """Ids of the pieces of a text, without any special token."""
+        """Encode a text as piece ids, without special tokens."""
         if self.pieces is None:
             return list(self.processor.encode(text))
         pieces = self.processor.encode(text, out_type=str)
@@ -49,7 +49,7 @@ class Vocabulary:
         return [self.ids.get(piece, self.unknown) for piece in pieces]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of pieces; control symbols and tags must have been taken off."""
+        """Decode piece ids to text; control symbols and tags must have been removed."""
         if self.pieces is None:
             return str(self.processor.decode(list(ids)))
         return str(self.processor.decode([self.pieces[index] for index in ids]))

@@ -10,7 +10,7 @@ PREFIX = "sacrebleu:"
 
 
 class Side(NamedTuple):
-    """One side of a test set. `language` is that of the translations to be scored, also when `lines` are sources."""
+    """One side of a test set. `language` is that of the translations to be scored, even if `lines` are sources."""
 
     lines: list[Lines]
     language: str
@@ -18,24 +18,24 @@ class Side(NamedTuple):
 
 
 def is_testset(spec: str | Path) -> bool:
-    """Whether a text is named by a test set and not by a file."""
+    """Whether a name refers to a test set rather than a file."""
     return str(spec).startswith(PREFIX)
 
 
 def open_testset(spec: str, side: Literal["src", "ref"], offline: bool = False) -> Side:
-    """The source, or all references, of `sacrebleu:SET:PAIR`; downloaded by sacreBLEU when first used."""
+    """Open the source or all references of `sacrebleu:SET:PAIR`; sacreBLEU downloads the set on first use."""
     name, pair = _parse(spec)
     dataset = _dataset(name, pair)
     if offline and not _folder(name).exists():
-        raise PrismError(f"{spec} is not on this machine, and --offline forbids to get it")
+        raise PrismError(f"--offline: not fetching {spec}, which is not on this machine")
     try:
         files = dataset.get_reference_files(pair) if side == "ref" else [dataset.get_source_file(pair)]
-    # sacreBLEU raises plain exceptions, whatever its network and archive libraries raise, and ends the process
-    # when a checksum is wrong.
+    # sacreBLEU raises plain exceptions and whatever its network and archive libraries raise, and exits the process
+    # if a checksum is wrong.
     except (Exception, SystemExit) as error:
         reason = "its download is damaged" if isinstance(error, SystemExit) else error
         raise PrismError(
-            f"cannot get {spec} ({reason}): the first use needs a network,"
+            f"cannot fetch {spec} ({reason}): the first use needs a network connection,"
             f" later ones read it from {_folder(name)}, which can be deleted to start again"
         ) from error
     if not files:
@@ -48,15 +48,15 @@ def open_testset(spec: str, side: Literal["src", "ref"], offline: bool = False) 
 
 
 def _parse(spec: str) -> tuple[str, str]:
-    """Name and language pair of a test set."""
+    """Split a test set specification into set name and language pair."""
     parts = spec.removeprefix(PREFIX).split(":")
     if not is_testset(spec) or len(parts) != 2 or not all(parts):
-        raise PrismError(f"{spec!r} does not name a test set: write {PREFIX}SET:PAIR, such as {PREFIX}wmt19:de-en")
+        raise PrismError(f"{spec!r} is not a test set: write {PREFIX}SET:PAIR, such as {PREFIX}wmt19:de-en")
     return parts[0], parts[1]
 
 
 def _dataset(name: str, pair: str) -> Any:
-    """sacreBLEU's object for a test set that exists in this pair of languages."""
+    """Return sacreBLEU's object for a test set, after checking that it covers the language pair."""
     from sacrebleu.dataset import DATASETS
 
     if name not in DATASETS:
@@ -68,7 +68,7 @@ def _dataset(name: str, pair: str) -> Any:
 
 
 def _folder(name: str) -> Path:
-    """Where sacreBLEU keeps a test set."""
+    """The directory where sacreBLEU keeps a test set."""
     from sacrebleu.utils import SACREBLEU_DIR
 
     return Path(SACREBLEU_DIR) / name

@@ -1,7 +1,7 @@
-"""SentencePiece unigram models from pieces and scores, for vocabularies that are stored in another form.
+"""SentencePiece unigram models from pieces and scores, for vocabularies stored in another form.
 
-A SentencePiece model is a protocol buffer with the pieces (field 1), the trainer's settings (2) and the
-normalizer's (3). Only what the processor reads is written.
+A SentencePiece model is a protocol buffer with the pieces (field 1), the trainer settings (2) and the normalizer
+settings (3). Only what the processor reads is written.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 _NORMALIZER = "nmt_nfkc"
 _UNKNOWN, _CONTROL = 2, 3
-"""Types of pieces; a piece without a type is normal text."""
+"""Piece types; a piece without a type is normal text."""
 _UNIGRAM = 1
 
 
 class Specials(NamedTuple):
-    """Ids of the symbols that stand for no text."""
+    """Ids of the special symbols."""
 
     bos: int
     pad: int
@@ -29,7 +29,7 @@ class Specials(NamedTuple):
 def unigram_model(
     pieces: Sequence[bytes], scores: NDArray[np.float32], specials: Specials, controls: Sequence[int] = ()
 ) -> bytes:
-    """Serialize a unigram model with nmt_nfkc normalization; `controls` are further ids that no text may become."""
+    """Serialize a unigram model with nmt_nfkc normalization; `controls` are further ids that no text may produce."""
     import sentencepiece
 
     kinds = dict.fromkeys((*controls, specials.bos, specials.pad, specials.eos), _CONTROL)
@@ -43,8 +43,8 @@ def unigram_model(
     trainer = _number(3, _UNIGRAM) + _number(4, len(pieces))
     for field, value in ((40, specials.unknown), (41, specials.bos), (42, specials.eos), (43, specials.pad)):
         trainer += _number(field, value)
-    # Of a message that is given twice the later values count: the rules come without these three settings, which
-    # put a space in front of the text, drop repeated spaces and write spaces as "▁".
+    # If a message occurs twice, the later values win: the rules come without these three settings, which add a
+    # space in front of the text, collapse repeated spaces and write spaces as "▁".
     rules = sentencepiece.SentencePieceNormalizer(rule_name=_NORMALIZER).serialized_model_proto()
     settings = b"".join(_number(field, 1) for field in (3, 4, 5))
     return b"".join([*parts, _message(2, trainer), rules, _message(3, settings)])
@@ -52,14 +52,14 @@ def unigram_model(
 
 @cache
 def _head(length: int, typed: bool) -> bytes:
-    """What stands before a piece of so many bytes: most of a vocabulary has the same few lengths."""
+    """The bytes before a piece of this length: most of a vocabulary has the same few lengths."""
     text = _varint(1 << 3 | 2) + _varint(length)
     # The score takes five bytes, a type two.
     return _varint(1 << 3 | 2) + _varint(len(text) + length + 5 + 2 * typed) + text
 
 
 def _message(field: int, content: bytes) -> bytes:
-    """Encode a field of bytes: text or a nested message."""
+    """Encode a length-delimited field: a string or a nested message."""
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
@@ -68,7 +68,7 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Encode seven bits a byte, the lowest first; the top bit says that more follow."""
+    """Encode seven bits per byte, lowest first; the top bit says that more follow."""
     if value < 0x80:
         return bytes((value,))
     return bytes((value & 0x7F | 0x80,)) + _varint(value >> 7)

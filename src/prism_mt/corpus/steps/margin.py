@@ -71,7 +71,7 @@ class Margin(Step):
         unknown = sorted(set(languages) - known) if known is not None else []
         if unknown:
             logging.getLogger("prism_mt").warning(
-                "the encoder %s does not know %s: pairs with these languages pass the margin filter as they are",
+                "the encoder %s does not support %s: pairs with these languages pass the margin filter as they are",
                 self.config.encoder,
                 ", ".join(unknown),
             )
