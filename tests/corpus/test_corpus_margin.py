@@ -73,4 +73,4 @@ def test_languages_that_the_encoder_does_not_know_are_named(
     step.warn_about(["de", "en"])
     assert not caplog.records
     step.warn_about(["kk", "de", "cs", "kk"])
-    assert "does not know cs, kk: pairs with these languages pass" in caplog.text
+    assert "does not support cs, kk: pairs with these languages pass" in caplog.text

@@ -50,7 +50,7 @@ def test_e5_for_pieces_and_sentences(small_e5: Path) -> None:
         wanted.append(pieces.states([tokens])[0][0].mean(axis=0))
     found = sentences.encode(texts)
     assert found == pytest.approx(np.array([one / np.linalg.norm(one) for one in wanted]), abs=1e-5)
-    with pytest.raises(PrismError, match="the encoder e5 does not know kl"):
+    with pytest.raises(PrismError, match="the encoder e5 does not support kl"):
         open_piece_encoder("e5", "kl", no_model)
 
 
