@@ -7,10 +7,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +17,18 @@ import uvicorn
 from made import make_model
 from made_page import EVIL
 
-from prism_mt._core.errors import PrismError
-from prism_mt._core.options import option
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
-from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
-from prism_mt.metrics.registry import make_metric
+from prism_mt.metrics.base import Segment
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import write_model
-from prism_mt.serve.app import Limits, make_app
-from prism_mt.serve.scorer import Job, ScoringThreads, Task, together
+from prism_mt.serve.app import make_app
+from prism_mt.serve.requests import Limits
+from prism_mt.serve.scorer import Job, ScoringThreads, Task
 
 CAND = ["Hello world!", "This is a test.", "She bought three apples."]
 REF = ["Hello, world.", "It is a test.", "She bought two pears."]
 GOOD: dict[str, Any] = {"cand": CAND, "ref": [REF], "lang": "en"}
-
-
-def task(metric: str | Metric) -> Task:
-    return Task(make_metric(metric), Languages("en"), 1)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +45,11 @@ def scorer(folder: Path) -> Iterator[ScoringThreads]:
 
 @pytest.fixture(scope="module")
 def address(scorer: ScoringThreads, folder: Path) -> Iterator[str]:
-    app = make_app(scorer, [str(folder)], Limits(bytes=20_000, segments=100, seconds=60))
+    app = make_app(
+        scorer,
+        [str(folder)],
+        Limits(bytes=20_000, segments=100, comparisons=200, systems=4, characters=5_000, seconds=60),
+    )
     yield from serve(app)
 
 
@@ -113,7 +109,9 @@ def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
         ({**GOOD, "cand": ["\ud800", "b", "c"]}, 422, "Invalid JSON"),
         ({**GOOD, "file": "/etc/passwd"}, 422, "file"),
         ({**GOOD, "cand": ["a b " * 200, "b", "c"]}, 422, "the model takes at most"),
-        ({**GOOD, "cand": ["a"] * 101, "ref": [["a"] * 101]}, 413, "100 outputs"),
+        ({**GOOD, "cand": ["a"] * 101, "ref": [["a"] * 101]}, 413, "100 outputs, not 101"),
+        ({**GOOD, "ref": [REF] * 70, "metric": "chrf"}, 413, "200 outputs times references and metrics, not 210"),
+        ({**GOOD, "cand": ["a" * 5001, "b", "c"]}, 413, "5,000 characters in one text, not 5,001"),
         ({**GOOD, "cand": ["a" * 30_000]}, 413, "20,000 bytes"),
     ],
 )
@@ -127,7 +125,8 @@ def test_only_json_is_taken(address: str) -> None:
     assert post(f"{address}/score", json.dumps(GOOD).encode(), "text/plain")[0] == 415
 
 
-PART = b"POST /score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"
+HEAD = "POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
+PART = HEAD.encode() + b"500\r\n\r\n{"
 
 
 def connect(address: str) -> socket.socket:
@@ -167,91 +166,6 @@ def test_report(address: str) -> None:
     assert "<b>" not in html
 
 
-def test_requests_of_one_task_are_scored_together() -> None:
-    chrf, bleu = task("chrf"), task("bleu")
-    segments = [Segment("a", ("b",))] * 300
-    jobs = [Job(chrf, segments[:200]), Job(bleu, segments), Job(chrf, segments), Job(chrf, segments)]
-    waiting = deque(jobs)
-    assert together(waiting) == [jobs[0], jobs[2]]  # a third would be too many at once
-    assert together(waiting) == [jobs[1]]
-    assert together(waiting) == [jobs[3]]
-    assert not waiting
-
-
-def test_cancelled_requests_are_left_out() -> None:
-    scorer = ScoringThreads(Runtime(), [])
-    scorer.close()  # so that nothing is taken before it is cancelled
-    job, gone = (Job(task("prism-ref[model=none]"), [Segment("a", ("b",))]) for _ in range(2))
-    gone.abandon()
-    scorer.answer([gone, job])
-    with pytest.raises(PrismError, match="no model 'none' is served"):
-        job.answer.result(timeout=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Made(Metric):
-    """A metric that tells what it is about to score."""
-
-    tell: Callable[[Sequence[Segment]], None] = option("called with the segments")
-
-    def open(self, runtime: Runtime, languages: Languages) -> "MadeScorer":
-        return MadeScorer(self.tell)
-
-
-class MadeScorer(Scorer):
-    def __init__(self, tell: Callable[[Sequence[Segment]], None]) -> None:
-        self._tell = tell
-
-    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
-        known = list(segments)
-        self._tell(known)
-        return iter([SegmentScore(0.0)] * len(known))
-
-    def signature(self, references: int = 1) -> str:
-        return "made"
-
-
-def test_abandoned_while_it_is_scored() -> None:
-    scored: list[Segment] = []
-
-    def abandon(segments: Sequence[Segment]) -> None:
-        scored.extend(segments)
-        large.abandon()
-
-    scorer = ScoringThreads(Runtime(), [])
-    scorer.close()
-    large = Job(task(Made(tell=abandon)), [Segment("a", ("b",))] * 2000)
-    scorer.answer([large])
-    assert len(scored) == 8  # what was under way, and no more
-    with pytest.raises(CancelledError):
-        large.answer.result(timeout=1)
-
-
-def test_a_long_request_does_not_hold_up_others() -> None:
-    go_on = threading.Event()
-
-    def wait(_: Sequence[Segment]) -> None:
-        assert go_on.wait(60)
-
-    scorer = ScoringThreads(Runtime(), [])
-    slow, *quick = (
-        scorer.submit(task(metric), [Segment("a", ("b",))]) for metric in (Made(tell=wait), "chrf", "chrf", "ter")
-    )
-    assert [len(job.answer.result(timeout=60).scores) for job in quick] == [1, 1, 1]
-    assert not slow.answer.done()
-    go_on.set()
-    assert len(slow.answer.result(timeout=60).scores) == 1
-    scorer.close()
-
-
-def test_what_is_queued_is_answered_before_the_end() -> None:
-    scorer = ScoringThreads(Runtime(), [])
-    tasks = [task(metric) for metric in ("chrf", "bleu")]
-    jobs = [scorer.submit(tasks[n % 2], [Segment("a b c d", (f"a b c {n}",))] * (n + 1)) for n in range(20)]
-    scorer.close()
-    assert [len(job.answer.result(timeout=0).scores) for job in jobs] == list(range(1, 21))
-
-
 class Never(ScoringThreads):
     """Takes jobs, and does nothing about them."""
 
@@ -269,7 +183,7 @@ def test_client_that_leaves_gives_its_place_away() -> None:
     taken = never.taken
     for address in serve(make_app(never, ["made"])):
         body = json.dumps(GOOD).encode()
-        head = f"POST /score HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        head = f"{HEAD}{len(body)}"
         with connect(address) as raw:
             raw.sendall(head.encode() + b"\r\n\r\n" + body)
             wait_until(lambda: bool(taken))
@@ -283,6 +197,17 @@ def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_a_name_that_is_there_twice(address: str) -> None:
+    body = b'{"systems": {"A": ["a"], "A": ["b"]}, "ref": [["c"]], "metrics": ["chrf"]}'
+    assert post(f"{address}/report", body) == (422, {"error": "'A' is there twice: every name may occur once"})
+
+
+def test_too_many_systems(address: str) -> None:
+    body = {"systems": {str(n): ["a"] for n in range(5)}, "ref": [["c"]], "metrics": ["chrf"]}
+    status, answer = post(f"{address}/report", body)
+    assert (status, "4 systems, not 5" in answer["error"]) == (413, True)
 
 
 def test_the_interface_describes_itself(address: str) -> None:
@@ -342,5 +267,10 @@ def test_page_in_a_browser(address: str) -> None:
 
 
 def test_command_tells_mistakes(capsys: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
+    told = capsys.readouterr()
+    assert "Address already in use: choose another --port" in told.err
+    assert told.out == ""
     assert main(["serve", "--model", "nowhere"]) == 2
     assert "no model 'nowhere'" in capsys.readouterr().err

@@ -9,6 +9,8 @@ from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.resolve import DEFAULT_MODEL
 
+_CONNECTIONS = 256
+
 
 @dataclass(frozen=True)
 class ServeOptions(Config):
@@ -16,6 +18,7 @@ class ServeOptions(Config):
 
     model: list[str] = option("models to choose from, the first by default", [DEFAULT_MODEL], metavar="M")
     host: str = option("address to listen on; others than this machine's are open to everyone", "127.0.0.1")
+    name: list[str] = option("names under which others may ask for this machine, besides its addresses", [])
     port: int = option("port to listen on", 8000, metavar="N", low=1, high=65535)
 
 
@@ -27,17 +30,27 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
         from prism_mt.serve.app import make_app
     except ImportError as error:
         raise MissingExtra("serving scores", "serve") from error
+    from prism_mt.serve.connections import Impatient, listen
     from prism_mt.serve.scorer import ScoringThreads
 
+    opened = listen(options.host, options.port)
     runtime = Runtime(engine)
     for model in options.model:
         runtime.engine(model).budget  # noqa: B018  loads it now, so that mistakes show here
     scorer = ScoringThreads(runtime, options.model)
-    print(f"Prism is at http://{options.host}:{options.port}/ (Ctrl-C ends it)", flush=True)
+    app = make_app(scorer, options.model, names=[options.host, *options.name])
+    settings = uvicorn.Config(
+        app, http=Impatient, log_level="warning", limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=1
+    )
+    print(f"Prism is at http://{_in_address(options.host)}:{options.port}/ (Ctrl-C ends it)", flush=True)
     try:
-        uvicorn.run(make_app(scorer, options.model), host=options.host, port=options.port, log_level="warning")
+        uvicorn.Server(settings).run([opened])
     finally:
         scorer.close()
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 COMMAND = Command(

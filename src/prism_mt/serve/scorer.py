@@ -1,26 +1,34 @@
-"""Threads that score for all requests, and group concurrent requests into batches."""
+"""Score for all requests: concurrent ones are grouped into batches, long ones take turns, and all can be stopped."""
 
 import threading
-from collections import deque
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import lru_cache
 
 from prism_mt._core.errors import PrismError
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.serve.workers import Stopped, TooLong, Workers
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
-_STEP = 8
-"""The same for metrics without a model, which score one after the other and can be slow with each."""
+_CHARACTERS = 50_000
+"""The same for their length."""
 _THREADS = 2
 """While the model works for one thread, the other prepares what comes next, so that the model never waits."""
 _MOMENT = 0.01
 """Seconds in which more requests may join; nothing waits when the model is idle."""
 _SCORERS = 64
 """Scorers kept for the next request; languages come from outside, so their number must have a bound."""
+_QUEUE = 64
+"""Requests that may wait."""
+_TURN, _SEGMENT = 1.0, 5.0
+"""Seconds that metrics without a model score before others have their turn, and at most for one segment."""
+_PATIENCE = 3.0
+"""Seconds to wait at the end for a batch that a model is working on."""
 
 
 @dataclass(frozen=True)
@@ -51,49 +59,74 @@ class Job:
     segments: Sequence[Segment]
     answer: "Future[Answer]" = field(default_factory=Future)
     abandoned: bool = False
+    scores: list[SegmentScore] = field(default_factory=list)
+    """Those that are done."""
+    used: float = 0.0
+    """Seconds that it has been worked on."""
+
+    @property
+    def left(self) -> Sequence[Segment]:
+        """Segments without a score."""
+        return self.segments[len(self.scores) :]
 
     def abandon(self) -> None:
         """Nobody waits for the answer: it is left out, or given up at the next opportunity."""
         self.abandoned = True
         self.answer.cancel()
 
+    def end(self, signature: str) -> None:
+        """Answer, if all is done."""
+        if len(self.scores) == len(self.segments):
+            self.answer.set_result(Answer(self.task.metric, signature, self.scores))
 
-class ScoringThreads:
-    """Scores in threads of its own; `close` ends them."""
 
-    def __init__(self, runtime: Runtime, models: Sequence[str]) -> None:
-        self._runtime, self._models = runtime, models
-        self._scorers: dict[tuple[Metric, Languages], Scorer] = {}
-        self._opening = threading.Lock()
-        self._waiting: deque[Job] = deque()
+Turn = Callable[[Task, Sequence[Segment], Callable[[], bool]], tuple[Sequence[SegmentScore], str]]
+"""Scores some of the segments, the first at least, and gives their signature; may ask whether nobody waits."""
+
+
+class Busy(PrismError):
+    """More requests wait than the server can hold."""
+
+
+class Lane:
+    """A queue and the threads that work on it, each request in turns."""
+
+    def __init__(self, turn: Turn, threads: int = _THREADS) -> None:
+        self._turn = turn
+        self._waiting: list[Job] = []
         self._changed = threading.Condition()
         self._busy = 0
         self._open = True
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(_THREADS)]
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: Task, segments: Sequence[Segment]) -> Job:
-        """Queue segments."""
-        job = Job(task, segments)
+    def submit(self, job: Job) -> None:
+        """Queue a request."""
         with self._changed:
+            self._waiting = [waiting for waiting in self._waiting if not waiting.abandoned]
+            if len(self._waiting) >= _QUEUE:
+                raise Busy("too many requests are waiting: try again in a minute")
             self._waiting.append(job)
             self._changed.notify_all()
-        return job
 
     def close(self) -> None:
-        """Finish what is queued, and end the threads."""
+        """Abandon everything, and end the threads."""
         with self._changed:
             self._open = False
+            for job in self._waiting:
+                job.abandon()
+            self._waiting.clear()
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
+            thread.join(_PATIENCE)
 
     def _run(self) -> None:
         while jobs := self._next():
             self.answer(jobs)
             with self._changed:
                 self._busy -= 1
+                self._waiting += [job for job in jobs if not job.answer.done() and self._open]
                 self._changed.notify_all()
 
     def _next(self) -> list[Job]:
@@ -109,40 +142,79 @@ class ScoringThreads:
                     return []
 
     def _is_urgent(self) -> bool:
-        """Whether the model has nothing to do, or there is enough to be scored in one go."""
-        return not self._busy or not self._open or sum(len(job.segments) for job in self._waiting) >= _TOGETHER
+        """Whether there is nothing to do, or enough to be scored in one go."""
+        return not self._busy or not self._open or sum(len(job.left) for job in self._waiting) >= _TOGETHER
 
     def answer(self, jobs: list[Job]) -> None:
-        """Score jobs of one task; where that fails, each on its own."""
-        jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
+        """Give jobs of one task a turn; where that fails, each on its own."""
+        jobs = [job for job in jobs if job.answer.running() or job.answer.set_running_or_notify_cancel()]
+        for gone in [job for job in jobs if job.abandoned]:
+            gone.answer.set_exception(CancelledError())
+            jobs.remove(gone)
         try:
             self._score(jobs)
         except Exception as error:
             if len(jobs) == 1:
-                jobs[0].answer.set_exception(error)
+                jobs[0].answer.set_exception(CancelledError() if isinstance(error, Stopped) else error)
                 return
             for job in jobs:  # one bad segment must not spoil the requests of others
-                try:
-                    self._score([job])
-                except Exception as own:
-                    job.answer.set_exception(own)
+                self.answer([job])
 
     def _score(self, jobs: list[Job]) -> None:
         if not jobs:
             return
-        task = jobs[0].task
+        start = time.monotonic()
+        parts = share(jobs)
+        segments = [segment for part in parts for segment in part]
+        done, signature = self._turn(jobs[0].task, segments, lambda: all(job.abandoned for job in jobs))
+        for job, part in zip(jobs, parts, strict=True):
+            job.scores += done[: len(part)]
+            done = done[len(part) :]
+            job.used += time.monotonic() - start
+            job.end(signature)
+
+
+class ScoringThreads:
+    """A lane for metrics with a model, and one for the others, whose work is done by processes; `close` ends both."""
+
+    def __init__(self, runtime: Runtime, models: Sequence[str], workers: Workers | None = None) -> None:
+        self._runtime, self._models = runtime, models
+        self._scorers: dict[tuple[Metric, Languages], Scorer] = {}
+        self._opening = threading.Lock()
+        self.workers = workers or Workers(_THREADS)
+        self._with_model, self._without = Lane(self.score_here), Lane(self._score_elsewhere)
+
+    def submit(self, task: Task, segments: Sequence[Segment]) -> Job:
+        """Queue segments."""
+        job = Job(task, segments)
+        (self._with_model if task.metric.models else self._without).submit(job)
+        return job
+
+    def close(self) -> None:
+        """Abandon what is queued, and end the threads and processes."""
+        self.workers.close()
+        self._without.close()
+        self._with_model.close()
+
+    def score_here(
+        self, task: Task, segments: Sequence[Segment], _: Callable[[], bool]
+    ) -> tuple[list[SegmentScore], str]:
+        """Score with a model, which is in this process; a batch cannot be stopped, but ends soon."""
         scorer = self._open_scorer(task)
-        segments = list(chain.from_iterable(job.segments for job in jobs))
-        scores: list[SegmentScore] = []
-        step = _TOGETHER if task.metric.models else _STEP
-        for start in range(0, len(segments), step):
-            if all(job.abandoned for job in jobs):
-                raise CancelledError
-            scores += scorer.score(segments[start : start + step], task.tokens)
-        signature = scorer.signature(max(1, task.references))
-        for job in jobs:
-            own, scores = scores[: len(job.segments)], scores[len(job.segments) :]
-            job.answer.set_result(Answer(task.metric, signature, own))
+        return list(scorer.score(segments, task.tokens)), scorer.signature(max(1, task.references))
+
+    def _score_elsewhere(
+        self, task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]
+    ) -> tuple[list[SegmentScore], str]:
+        """Score in a process, which is stopped when a segment takes too long."""
+        try:
+            return self.workers.run(
+                score_some, task, segments, self._runtime.config, seconds=_TURN + _SEGMENT, stopped=stopped
+            )
+        except TooLong as error:
+            raise TooLong(
+                f"{task.metric.name} takes more than {_SEGMENT:g} seconds for one of the texts: send shorter ones"
+            ) from error
 
     def _open_scorer(self, task: Task) -> Scorer:
         for model in task.metric.models:
@@ -157,16 +229,48 @@ class ScoringThreads:
             return self._scorers[key]
 
 
-def together(waiting: "deque[Job]") -> list[Job]:
-    """The first job and others that want the same, up to a number of segments; the rest keeps its order."""
-    first = waiting.popleft()
-    chosen, left, count = [first], [], len(first.segments)
+def score_some(task: Task, segments: Sequence[Segment], config: EngineConfig) -> tuple[list[SegmentScore], str]:
+    """Score segments until the turn is over: the first at least."""
+    scorer = _open(task.metric, task.languages, config)
+    end = time.monotonic() + _TURN
+    scores = []
+    for score in scorer.score(segments, task.tokens):
+        scores.append(score)
+        if time.monotonic() > end:
+            break
+    return scores, scorer.signature(max(1, task.references))
+
+
+@lru_cache(_SCORERS)
+def _open(metric: Metric, languages: Languages, config: EngineConfig) -> Scorer:
+    return metric.open(Runtime(config), languages)
+
+
+def together(waiting: list[Job]) -> list[Job]:
+    """Take the job that was worked on least, and others that want the same, up to a number of segments.
+
+    So a new request waits for the turns of others, but not until they are done.
+    """
+    first = min(waiting, key=lambda job: job.used)
+    chosen, count = [first], len(first.left)
     for job in waiting:
-        if job.task == first.task and count + len(job.segments) <= _TOGETHER:
+        if job is not first and job.task == first.task and count + len(job.left) <= _TOGETHER:
             chosen.append(job)
-            count += len(job.segments)
-        else:
-            left.append(job)
-    waiting.clear()
-    waiting.extend(left)
+            count += len(job.left)
+    waiting[:] = [job for job in waiting if job not in chosen]
     return chosen
+
+
+def share(jobs: Sequence[Job]) -> list[Sequence[Segment]]:
+    """The segments of one turn: from the front of every job, up to a number and a length, but at least one in all."""
+    parts: list[Sequence[Segment]] = []
+    count = characters = 0
+    for job in jobs:
+        size = 0
+        for segment in job.left:
+            length = len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
+            if count and (count >= _TOGETHER or characters + length > _CHARACTERS):
+                break
+            count, characters, size = count + 1, characters + length, size + 1
+        parts.append(job.left[:size])
+    return parts

@@ -1,0 +1,185 @@
+"""What a request may contain: everything in it is checked before any work starts."""
+
+import asyncio
+import dataclasses
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import ClientDisconnect
+
+from prism_mt._core.errors import PrismError
+from prism_mt._core.options import make
+from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.registry import list_metrics
+from prism_mt.metrics.score import check_needs
+from prism_mt.text.parallel import ParallelText, parallel_text
+
+_Kind = TypeVar("_Kind", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for."""
+
+    bytes: int = 4_000_000
+    segments: int = 5_000
+    """Outputs of all systems."""
+    comparisons: int = 20_000
+    """Outputs, each as often as there are references and metrics."""
+    systems: int = 50
+    """Each is compared with each."""
+    characters: int = 20_000
+    """Of one text."""
+    seconds: float = 120.0
+
+
+class Texts(BaseModel):
+    """What both kinds of requests have in common."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    ref: list[list[str]] = Field(default=[], description="a list of texts for every reference")
+    src: list[str] | None = Field(default=None, description="sources, where the metric needs them")
+    lang: str = Field(default="", description="language of the outputs; surface metrics do without")
+    src_lang: str | None = None
+    model: str | None = Field(default=None, description="one of the models that are served; the first by default")
+
+
+class ScoreRequest(Texts):
+    """Body of `POST /score`."""
+
+    cand: list[str] = Field(min_length=1, description="outputs of one system")
+    metric: str = Field(default="prism-ref", description="name of a metric")
+    options: dict[str, Any] = Field(default={}, description="options of the metric, by name")
+    tokens: bool = Field(default=False, description="also return every piece with its log-probability")
+
+
+class ReportRequest(Texts):
+    """Body of `POST /report`."""
+
+    systems: dict[str, list[str]] = Field(min_length=1, description="outputs by system")
+    metrics: list[str] = Field(default=["prism-ref"], min_length=1, description="names of metrics")
+
+
+class Trace(BaseModel):
+    """Pieces of one text, each with its natural-log probability given the other text."""
+
+    direction: str = Field(description="which given which, such as hypothesis|reference")
+    pieces: list[str]
+    scores: list[float]
+
+
+class ScoreAnswer(BaseModel):
+    """What `POST /score` answers."""
+
+    score: float = Field(description="score of the system")
+    segments: list[float] = Field(description="score of every output")
+    signature: str = Field(description="everything that the numbers depend on")
+    tokens: list[list[Trace]] | None = Field(default=None, description="where asked for: of every output")
+
+
+class Trouble(BaseModel):
+    """What every request gets that cannot be answered."""
+
+    error: str
+
+
+class Refused(Exception):
+    """A request that gets an error and a status instead of an answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+async def read_body(request: Request, limit: Limits) -> bytes:
+    """The body, given up as soon as it is too large or slow. Only JSON is taken: pages cannot send that unasked."""
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise Refused(415, "send JSON, with Content-Type: application/json")
+    try:
+        return await asyncio.wait_for(_whole(request, limit.bytes), limit.seconds)
+    except asyncio.TimeoutError as error:
+        raise Refused(408, f"the request did not arrive within {limit.seconds:g} seconds") from error
+    except ClientDisconnect as error:
+        raise Refused(499, "the client has gone") from error
+
+
+async def _whole(request: Request, most: int) -> bytes:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise Refused(413, f"a request may have {most:,} bytes: send the texts in several")
+    return bytes(body)
+
+
+def parse_body(kind: type[_Kind], body: bytes) -> _Kind:
+    """The request in a body of JSON."""
+    try:
+        parsed = kind.model_validate_json(body)
+        json.loads(body, object_pairs_hook=_once)
+        return parsed
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "body"
+        raise Refused(422, f"{where}: {first['msg']}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """Refuse an object that has a key twice: of two systems of one name, one would be dropped silently."""
+    names = Counter(name for name, _ in pairs)
+    repeated = next((name for name, count in names.items() if count > 1), None)
+    if repeated is not None:
+        raise Refused(422, f"{repeated!r} is there twice: every name may occur once")
+
+
+def find_metric(name: str, options: dict[str, Any], model: str) -> Metric:
+    """Return a metric that may be asked for over HTTP."""
+    known = {metric: kind for metric, kind in list_metrics().items() if kind.served}
+    if name not in known:
+        raise Refused(422, f"no metric {name!r}; there are {', '.join(known)}")
+    if "model" in {field.name for field in dataclasses.fields(known[name])}:
+        options = {"model": model, **options}
+    try:
+        return make(known[name], options, name)
+    except PrismError as error:
+        raise Refused(422, plain(error)) from error
+
+
+def check_texts(
+    wanted: Texts, systems: dict[str, list[str]], metrics: Sequence[Metric], limit: Limits
+) -> ParallelText:
+    """Refuse what no metric can score."""
+    try:
+        text = parallel_text(systems, wanted.ref or None, wanted.src)
+        count = text.count()
+        check_needs(metrics, text, Languages(wanted.lang, wanted.src_lang or ""))
+    except PrismError as error:
+        raise Refused(422, plain(error)) from error
+    outputs = count * len(systems)
+    longest = max(map(len, chain(*systems.values(), *wanted.ref, wanted.src or ())))
+    for found, most, what in (
+        (outputs, limit.segments, "outputs"),
+        (
+            outputs * max(1, len(wanted.ref)) * len(metrics),
+            limit.comparisons,
+            "outputs times references and metrics",
+        ),
+        (len(systems), limit.systems, "systems"),
+        (longest, limit.characters, "characters in one text"),
+    ):
+        if found > most:
+            raise Refused(413, f"a request may have {most:,} {what}, not {found:,}: send several")
+    return text
+
+
+def plain(error: PrismError) -> str:
+    """Name fields as JSON does: errors write them as Python's arguments, such as `ref=`."""
+    return re.sub(r"`([a-z_]+)=`", r"\1", str(error))

@@ -1,0 +1,73 @@
+"""Work that a request waits for, and that is given up when nobody waits any more."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import Any, Generic, Protocol, TypeVar
+
+from fastapi import Request
+
+from prism_mt._core.errors import PrismError
+from prism_mt.serve.requests import Limits, Refused, plain
+from prism_mt.serve.workers import Stopped, TooLong
+
+_Answer = TypeVar("_Answer")
+
+
+class Awaited(Protocol[_Answer]):
+    """Something under way that has an answer and can be given up."""
+
+    @property
+    def answer(self) -> "Future[_Answer]":
+        """The answer, when it is there."""
+
+    def abandon(self) -> None:
+        """Nobody waits for it."""
+
+
+class Work(Generic[_Answer]):
+    """A function in a thread of its own, which is asked by `stopped` whether anybody waits."""
+
+    def __init__(self, function: Callable[..., _Answer]) -> None:
+        self.answer: Future[_Answer] = Future()
+        self._abandoned = threading.Event()
+        self.answer.set_running_or_notify_cancel()  # so that nobody but the thread ends it
+        threading.Thread(target=self._run, args=(function,), daemon=True).start()
+
+    def abandon(self) -> None:
+        """Stop at the next opportunity."""
+        self._abandoned.set()
+
+    def _run(self, function: Callable[..., _Answer]) -> None:
+        try:
+            self.answer.set_result(function(stopped=self._abandoned.is_set))
+        except Exception as error:
+            self.answer.set_exception(error)
+
+
+async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: Limits) -> list[_Answer]:
+    """Wait for the answers, but neither too long nor for someone who has gone."""
+    scores = asyncio.gather(*(asyncio.wrap_future(job.answer) for job in jobs))
+    gone = asyncio.ensure_future(
+        request.receive()
+    )  # the body is read: the next message is that the client has left
+    try:
+        first: set[asyncio.Future[Any]] = {scores, gone}
+        await asyncio.wait(first, timeout=limit.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if scores.done():
+            return scores.result()
+        if gone.done():
+            raise Refused(499, "the client has gone")
+        raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again")
+    except TooLong as error:
+        raise Refused(413, plain(error)) from error
+    except PrismError as error:
+        raise Refused(422, plain(error)) from error
+    except (CancelledError, Stopped) as error:
+        raise Refused(503, "the server is being stopped") from error
+    finally:
+        gone.cancel()
+        scores.cancel()
+        for job in jobs:
+            job.abandon()

@@ -1,0 +1,140 @@
+"""Processes for work that may have to be stopped: a thread cannot be, and a process can."""
+
+import contextlib
+import math
+import multiprocessing
+import queue
+import signal
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any, TypeVar
+
+from prism_mt._core.errors import PrismError
+
+_Result = TypeVar("_Result")
+_MOMENT = 0.02
+"""Seconds between looks at whether anybody still waits."""
+_MEMORY = 1 << 30
+"""Bytes that a process may take for itself, where the system can enforce it."""
+
+
+class Stopped(Exception):
+    """Nobody waits for the result any more."""
+
+
+class TooLong(PrismError):
+    """The work was stopped because it did not end in its time."""
+
+
+class Workers:
+    """So many processes, started when they are needed, that each do one thing at a time."""
+
+    def __init__(self, count: int) -> None:
+        self._open = True
+        self._idle: queue.LifoQueue[_Worker | None] = queue.LifoQueue()
+        for _ in range(count):
+            self._idle.put(None)  # a process that has not been started
+
+    def run(
+        self, function: Callable[..., _Result], *arguments: Any, seconds: float, stopped: Callable[[], bool]
+    ) -> _Result:
+        """Call a function of a module in a process, for at most so many seconds and until `stopped` says yes.
+
+        Waiting for a process that is free and has started does not count.
+        """
+        worker = self._take(stopped)
+        kept = False
+        try:
+            worker.send(function, arguments)
+            self._wait(worker, math.inf, stopped)
+            worker.answer()  # it has started and imported what it needs
+            self._wait(worker, seconds, stopped)
+            answer = worker.answer()
+            kept = True
+        finally:
+            if not kept:
+                worker.kill()
+            self._idle.put(worker if kept else None)
+            if not self._open:
+                self.close()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Stop everything."""
+        self._open = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                if worker := self._idle.get_nowait():
+                    worker.kill()
+
+    def _wait(self, worker: "_Worker", seconds: float, stopped: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + seconds
+        while not worker.has_answer(_MOMENT):
+            if stopped() or not self._open:
+                raise Stopped
+            if time.monotonic() > deadline:
+                raise TooLong(f"the work was stopped after {seconds:g} seconds: send shorter texts")
+
+    def _take(self, stopped: Callable[[], bool]) -> "_Worker":
+        while self._open and not stopped():
+            with contextlib.suppress(queue.Empty):
+                return self._idle.get(timeout=_MOMENT) or _Worker()
+        raise Stopped
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        # Forking a process that has threads, as those of the models, can leave locks closed for ever.
+        context = multiprocessing.get_context("spawn")
+        self._pipe, end = context.Pipe()
+        self._process = context.Process(target=_work, args=(end,), daemon=True)
+        self._process.start()
+        end.close()
+
+    def send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        with contextlib.suppress(OSError):  # a process that has died is noticed when its answer is read
+            self._pipe.send((function, arguments))
+
+    def has_answer(self, seconds: float) -> bool:
+        return self._pipe.poll(seconds)
+
+    def answer(self) -> Any:
+        try:
+            return self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise PrismError("the work took too much memory, or failed: send fewer texts") from error
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._pipe.close()
+        self._process.join()
+
+
+def _work(pipe: Connection) -> None:
+    """Do what comes through the pipe until it is closed; errors are answers, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent ends this one
+    _limit_memory()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            function, arguments = pipe.recv()
+            pipe.send(None)
+            answer: Any
+            try:
+                answer = function(*arguments)
+            except MemoryError:
+                answer = PrismError("the work takes too much memory: send fewer texts")
+            except Exception as error:
+                answer = error
+            pipe.send(answer)
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))

@@ -1,0 +1,31 @@
+"""Processes whose work can be stopped."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from prism_mt._core.errors import PrismError
+from prism_mt.serve.workers import Stopped, TooLong, Workers
+
+
+def test_work_and_its_errors() -> None:
+    workers = Workers(1)
+    assert workers.run(divmod, 7, 3, seconds=60, stopped=lambda: False) == (2, 1)
+    process = workers.run(os.getpid, seconds=60, stopped=lambda: False)
+    with pytest.raises(ZeroDivisionError):
+        workers.run(divmod, 1, 0, seconds=60, stopped=lambda: False)
+    with pytest.raises(PrismError, match="too much memory: send fewer texts"):
+        workers.run(bytearray, 4 << 30, seconds=60, stopped=lambda: False)
+    assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process != os.getpid()
+    with pytest.raises(TooLong, match="stopped after 0.1 seconds"):
+        workers.run(time.sleep, 60, seconds=0.1, stopped=lambda: False)
+    with pytest.raises(Stopped):
+        workers.run(time.sleep, 60, seconds=60, stopped=iter([False, False, True]).__next__)
+    with pytest.raises(PrismError, match="too much memory, or failed"):
+        workers.run(signal.raise_signal, signal.SIGKILL, seconds=60, stopped=lambda: False)
+    assert workers.run(os.getpid, seconds=60, stopped=lambda: False) != process
+    workers.close()
+    with pytest.raises(Stopped):
+        workers.run(os.getpid, seconds=60, stopped=lambda: False)
