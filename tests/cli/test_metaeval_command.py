@@ -75,7 +75,9 @@ def test_levels_statistics_and_tests_can_be_changed(
         capsys, *words, "--statistic", "pearson", "--average-over", "segments", "--test", "intervals"
     )
     assert ": 4 systems" in run(capsys, *words, "--protocol", "wmt19-sys", "--top", 4)
-    assert ": 6 systems" in run(capsys, *words[:3], "--humans", "--protocol", "wmt19-sys")
+    assert ": 6 systems" in run(capsys, judgments, "-s", noise, "--humans", "--protocol", "wmt19-sys")
+    # The reference itself is not judged.
+    assert ": 5 systems" in run(capsys, *words[:3], "--humans", "--protocol", "wmt19-sys")
 
 
 def test_several_pairs_have_an_overview_and_pooled_accuracy(

@@ -233,7 +233,7 @@ def test_directory_of_mt_metrics_eval(tmp_path: Path) -> None:
     assert judgments.texts is not None
     assert judgments.texts.references == {"refA": ("eins", "zwei")}
     write(tmp_path / "human-scores/en-de.wmt.seg.score", "A\t1", "A\t2")
-    with pytest.raises(PrismError, match="choose one of the human scores with .*--human-score.*: mqm, wmt"):
+    with pytest.raises(PrismError, match="choose one of the human scores with `human_score=`: mqm, wmt"):
         read_judgments(tmp_path)
     assert read_judgments(tmp_path, human_score="wmt").scores.tolist() == [[1.0, 2.0]]
     with pytest.raises(PrismError, match="not a directory of mt-metrics-eval"):

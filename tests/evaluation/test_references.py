@@ -24,7 +24,7 @@ def with_references(*names: str, name: str = "wmt21.news", pair: str = "en-de") 
 
 def test_several_references_must_be_chosen_from_whatever_the_file_is_called() -> None:
     judgments = with_references("ref-A", "ref-C")
-    message = r"has several references \(ref-A, ref-C\).*choose one with reference= \(--reference\)"
+    message = r"has several references \(ref-A, ref-C\).*choose one with `reference=`"
     for protocol in (None, WMT21):
         with pytest.raises(PrismError, match=message):
             choose_reference(judgments, None, protocol)

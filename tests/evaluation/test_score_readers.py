@@ -61,7 +61,7 @@ def test_references_are_variants_of_a_metric(tmp_path: Path) -> None:
     for name in ("prismRef-refA", "prismRef-refB", "prismSrc-src", "COMET-QE-src", "COMET-refA", "COMET-src"):
         write(folder / f"{name}.seg.score", f"A\t{len(name)}", "A\t2")
     write(tmp_path / "references" / "en-de.refA.txt", "x", "y")
-    with pytest.raises(PrismError, match=r"several references \(refA, refB\): choose one with reference="):
+    with pytest.raises(PrismError, match=r"several references \(refA, refB\): choose one with `reference=`"):
         read_scores(tmp_path)
     found = {one.metric: one for one in read_scores(tmp_path, reference="refA")}
     assert list(found) == ["COMET-QE", "COMET", "COMET-src", "prismRef", "prismSrc"]
@@ -77,12 +77,21 @@ def test_references_are_variants_of_a_metric(tmp_path: Path) -> None:
         read_scores(folder, reference="refC")
 
 
+def test_all_references_of_one_is_that_one(tmp_path: Path) -> None:
+    folder = tmp_path / "metric-scores" / "en-de"
+    write(folder / "chrF-all.seg.score", "A\t1", "A\t2")
+    write(tmp_path / "references" / "en-de.refA.txt", "x", "y")
+    (found,) = read_scores(tmp_path, reference="refA")
+    assert (found.metric, "reference:refA" in found.signature) == ("chrF", True)
+
+
 def test_submissions_in_wmts_words_in_and_out(tmp_path: Path) -> None:
     judgments = judged(
         "t", "en-de", ("A", "B"), ("d::1", "d::2"), np.ones((2, 2)), documents=("d", "d"), domains=("news", "news")
     )
     metric = scored("mine", ("A", "B"), ("d::1", "d::2"), np.array([[0.5, -1.0], [NAN, 2.0]]))
-    write_submission(tmp_path / "mine.jsonl", metric, judgments)
+    for ending in ("jsonl", "tsv"):
+        write_submission(tmp_path / f"mine.{ending}", [(metric, judgments)])
     record = json.loads((tmp_path / "mine.jsonl").read_text(encoding="utf-8").splitlines()[0])
     assert record == {
         "doc_id": "d",
@@ -94,9 +103,10 @@ def test_submissions_in_wmts_words_in_and_out(tmp_path: Path) -> None:
         "domain_name": "news",
         "overall": 0.5,
     }
-    (back,) = read_scores(tmp_path / "mine.jsonl")
-    assert (back.metric, back.pair) == ("mine", "en-de")
-    np.testing.assert_array_equal(back.align(judgments.systems, judgments.segments), metric.segments)
+    for ending in ("jsonl", "tsv"):
+        (back,) = read_scores(tmp_path / f"mine.{ending}")
+        assert (back.metric, back.pair) == ("mine", "en-de")
+        np.testing.assert_array_equal(back.align(judgments.systems, judgments.segments), metric.segments)
 
 
 def test_both_files_of_one_metric_are_one_metric(tmp_path: Path) -> None:

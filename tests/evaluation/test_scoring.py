@@ -40,7 +40,7 @@ def test_references_must_be_clear() -> None:
     two = Texts(TEXTS.sources, {"refA": TEXTS.references["ref"], "refB": ("x", "y")}, TEXTS.outputs)
     judgments = judged("set", "xx-en", ("A",), ("1", "2"), np.ones((1, 2)), texts=two)
     chrf = opened(Chrf())
-    with pytest.raises(PrismError, match=r"several references \(refA, refB\).*reference= \(--reference\)"):
+    with pytest.raises(PrismError, match=r"several references \(refA, refB\).*`reference=`"):
         score_texts(chrf, judgments)
     with pytest.raises(PrismError, match="no reference 'refC'; it has refA, refB"):
         score_texts(chrf, judgments, "refC")

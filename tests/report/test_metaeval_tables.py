@@ -30,6 +30,7 @@ from prism_mt.report.plots import (
     plot_sweep,
     plot_systems,
 )
+from prism_mt.report.table import render
 from prism_mt.stats.resampling import Interval
 
 NAN = math.nan
@@ -59,8 +60,11 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
     assert table.bold == {(0, 1), (1, 1)}
     assert table.rows[2][:4] == ("worse", -0.1, None, None)
     assert table.caption == "set en-de: 3 systems"
+    # A star is a significant difference and nothing else.
+    assert "*" not in render(table)
+    assert "0.300†" in render(table)
     assert table.notes == (
-        "marked: best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1",
+        "† best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1",
     )
 
 
@@ -80,8 +84,10 @@ SWEEP = Sweep(
 )
 
 
-def test_sweep_table_marks_the_best_on_dev() -> None:
-    assert sweep_table(SWEEP).bold == {(1, 2), (1, 3)}
+def test_sweep_table_names_the_best_on_dev_and_marks_nothing() -> None:
+    table = sweep_table(SWEEP)
+    assert table.bold == frozenset()
+    assert table.notes[0] == "best on the development set: 1·a, 0.300, 0.100 on the test set"
 
 
 def test_disagreement_tables() -> None:

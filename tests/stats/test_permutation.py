@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -5,8 +6,9 @@ import pytest
 
 from prism_mt.stats.accuracy import segment_accuracy
 from prism_mt.stats.correlation import Correlation, kendall_b
-from prism_mt.stats.permutation import Unit, permutation_test
+from prism_mt.stats.permutation import Unit, pair_permutation_test, permutation_test
 from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
+from prism_mt.stats.ties import acc_t23, calibrate_ties
 
 NAN = math.nan
 TAU = Correlation("kendall-b")
@@ -75,3 +77,33 @@ def test_permutation_depends_on_the_generator_only() -> None:
     human, a, b = rng.normal(size=(3, 4, 10))
     results = {permutation_test(TAU, human, a, b, np.random.default_rng(9), 60) for _ in range(2)}
     assert len(results) == 1
+
+
+def test_pairs_of_outputs_are_swapped_with_each_metrics_own_epsilon() -> None:
+    rng = np.random.default_rng(3)
+    human = rng.integers(0, 3, (3, 4)).astype(np.float64)
+    a, b = human + rng.normal(scale=0.6, size=human.shape), rng.normal(size=human.shape)
+    gains = []
+    epsilons = [calibrate_ties(human, scores).epsilon for scores in (a, b)]
+    for segment in range(4):
+        for first, second in itertools.combinations(range(3), 2):
+            right = []
+            for scores, epsilon in zip((a, b), epsilons, strict=True):
+                gap = scores[first, segment] - scores[second, segment]
+                order = 0.0 if abs(gap) <= epsilon else np.sign(gap)
+                right.append(int(order == np.sign(human[first, segment] - human[second, segment])))
+            gains.append((right[0] - right[1]) / 3 / 4)
+    observed = acc_t23(human, a) - acc_t23(human, b)
+    assert sum(gains) == pytest.approx(observed)
+    # All ways of swapping, instead of some that are drawn.
+    swapped = [np.dot(signs, gains) for signs in itertools.product((1, -1), repeat=len(gains))]
+    exact = np.mean(np.array(swapped) >= observed - 1e-12)
+    found = pair_permutation_test(human, a, b, np.random.default_rng(1), 20_000)
+    assert found.difference == pytest.approx(observed)
+    assert found.p == pytest.approx(exact, abs=0.015)
+    assert 0.01 < exact < 0.99
+
+
+def test_pairs_of_outputs_without_any_pair() -> None:
+    nothing = np.full((2, 3), NAN)
+    assert math.isnan(pair_permutation_test(nothing, nothing, nothing, np.random.default_rng(1), 10).p)

@@ -15,7 +15,7 @@ from prism_mt.evaluation.collect import (
     read_metric_scores,
 )
 from prism_mt.evaluation.judge import DEFAULT_PROTOCOL
-from prism_mt.evaluation.protocols import PROTOCOLS, Protocol, get_protocol
+from prism_mt.evaluation.protocols import PROTOCOLS, SUITES, Protocol, Suite, get_protocols
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.resolve import DEFAULT_MODEL
@@ -47,12 +47,21 @@ class JudgedOptions(Config):
     pairs: list[str] = option("only these language pairs, such as en-de", [], metavar="LP")
     human_score: str | None = option("column or kind of human scores (raw, z, mqm, esa)", None, metavar="NAME")
     humans: bool = option("judge human translations, too", False)
-    protocol: str = option(f"rules of a shared task: {', '.join(PROTOCOLS)}", DEFAULT_PROTOCOL, metavar="NAME")
+    protocol: str = option(
+        f"rules of a shared task: {', '.join(PROTOCOLS)}; or several with their average: {', '.join(SUITES)}",
+        DEFAULT_PROTOCOL,
+        metavar="NAME",
+    )
 
     @property
     def rules(self) -> Protocol:
-        """The protocol."""
-        return get_protocol(self.protocol)
+        """The protocol; the first of a suite, which decides what is read and scored."""
+        return get_protocols(self.protocol)[0]
+
+    @property
+    def suite(self) -> Suite | None:
+        """The suite, where several protocols are asked for by one name."""
+        return SUITES.get(self.protocol)
 
     def computed(self, metric_options: dict[str, Any]) -> tuple[Metric, ...]:
         """Return the metrics to compute; those that need a model once for each model."""

@@ -4,21 +4,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prism_mt._core.arguments import Command, Group
+from prism_mt._core.arguments import Command, Group, flag
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, option
+from prism_mt._core.options import Config, option, suggestion
 from prism_mt.cli.judged import JudgedOptions
 from prism_mt.cli.metaeval_bias import BIAS
 from prism_mt.cli.metaeval_disagreements import DISAGREEMENTS
 from prism_mt.cli.metaeval_references import REFERENCES
+from prism_mt.cli.metaeval_submit import SUBMIT
 from prism_mt.cli.metaeval_sweep import SWEEP
 from prism_mt.cli.output import PlotOptions, TableOptions, write_tables, write_text
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.collect import JudgedMetrics
+from prism_mt.evaluation.judge import Part
 from prism_mt.evaluation.levels import Resampling
-from prism_mt.evaluation.protocols import PROTOCOLS, Level, Protocol, StatisticName, Test
+from prism_mt.evaluation.protocols import PROTOCOLS, SUITES, Level, Protocol, StatisticName, Suite, Test
 from prism_mt.metrics.runtime import Runtime
-from prism_mt.report.judging import Judging, judge_all
+from prism_mt.report.judging import Judging, judge_all, judge_all_parts, judge_suite
 from prism_mt.report.table import Column, Table, titles
 from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
@@ -39,6 +41,8 @@ class MetaevalOptions(Config):
     average_over: Averaging | None = option("average correlations over segments or systems", None)
     test: Test | None = option("significance test (instead of the protocol's)", None)
     ties: TieRule | None = option("what a metric's tie is in daRR", None)
+    by: Part | None = option("judge every domain or document on its own, and average over them", None)
+    exclude: list[str] = option("systems to leave out, such as known outliers", [], metavar="SYSTEM")
     intervals: bool = option("bootstrap intervals even where the test needs none", False)
     top: int | None = option("only the N systems that people like best", None, metavar="N", low=2)
     drop_outliers: bool = option("leave out systems far from the others", False)
@@ -56,26 +60,43 @@ def run(
     metric_options: dict[str, Any],
 ) -> None:
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
-    protocol = _protocol(options, judged.rules)
+    protocol = _protocol(options, judged.rules, judged.suite)
     plots.check()
     resampling = Resampling(options.draws, options.seed, options.alpha)
     metrics = judged.computed(metric_options)
     items = judged.load(options.judgments, judged.scores, Runtime(engine), metrics, protocol)
+    items = [_selected(item, options) for item in items]
+    if options.by is not None:
+        write_tables(judge_all_parts(items, options.by, protocol, resampling).tables(), output)
+        return
+    if judged.suite is not None:
+        write_tables(judge_suite(items, judged.suite, resampling).tables(), output)
+        return
     intervals = options.intervals or bool(plots.plot and protocol.level != "systems")
-    found = judge_all([_selected(item, options) for item in items], protocol, resampling, intervals)
+    found = judge_all(items, protocol, resampling, intervals)
     write_text(found.to_text(output.format, output.width), output)
     if plots.plot:
         _plot(found, plots.plot)
 
 
 def list_protocols(output: TableOptions) -> None:
-    """Print the protocols."""
-    rows = tuple((name, protocol.description, protocol.level) for name, protocol in PROTOCOLS.items())
-    write_tables([Table((Column("protocol"), Column("rules"), Column("judges")), rows)], output)
+    """Print the protocols, and the suites of several."""
+    rows: list[tuple[str, str, str]] = [
+        (name, protocol.description, protocol.level) for name, protocol in PROTOCOLS.items()
+    ]
+    rows += [(name, suite.description, "both") for name, suite in SUITES.items()]
+    write_tables([Table((Column("protocol"), Column("rules"), Column("judges")), tuple(rows))], output)
 
 
-def _protocol(options: MetaevalOptions, protocol: Protocol) -> Protocol:
+def _protocol(options: MetaevalOptions, protocol: Protocol, suite: Suite | None) -> Protocol:
     """Change the protocol where the command line says so."""
+    changed = [
+        flag(name)
+        for name in ("level", "statistic", "average_over", "test", "ties", "by", "intervals")
+        if getattr(options, name)
+    ]
+    if suite is not None and changed:
+        raise PrismError(f"{suite.name} is several protocols: {changed[0]} goes with one of them")
     return replace(
         protocol,
         level=options.level or protocol.level,
@@ -88,6 +109,11 @@ def _protocol(options: MetaevalOptions, protocol: Protocol) -> Protocol:
 
 def _selected(item: JudgedMetrics, options: MetaevalOptions) -> JudgedMetrics:
     judgments = item.judgments
+    if unknown := [name for name in options.exclude if name not in judgments.systems]:
+        raise PrismError(
+            f"{judgments.place} has no system {unknown[0]}{suggestion(unknown[0], judgments.systems)}"
+        )
+    judgments = judgments.select(name for name in judgments.systems if name not in options.exclude)
     if options.drop_outliers:
         judgments = judgments.without_outliers()
     if options.top is not None:
@@ -117,6 +143,8 @@ def _plot(found: Judging, path: Path) -> None:
 _EPILOG = """examples:
   prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric chrf bleu --scores comet.tsv
   prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric prism-ref --model mini finetuned/model
+  prism metaeval wmt24 --pairs en-de ja-zh --reference refA --protocol wmt24 --metric prism-ref
+  prism metaeval wmt24 --pairs en-de --reference refA --protocol wmt24-mqm --by domains
   prism metaeval DA-syslevel.csv --protocol wmt19-sys --scores BLEU.sys.score --plot figures.pdf
   prism metaeval sweep dev.jsonl --test test.jsonl --scores dev.tsv --test-scores test.tsv --combine chrF Prism
   prism metaeval disagreements mqm_en-de.jsonl --metric chrf"""
@@ -129,6 +157,7 @@ COMMAND = Group(
         DISAGREEMENTS,
         BIAS,
         REFERENCES,
+        SUBMIT,
         Command("protocols", "list the rules of the shared tasks", (TableOptions,), list_protocols),
     ),
     default=Command(

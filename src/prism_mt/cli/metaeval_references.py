@@ -49,7 +49,8 @@ def run(
     for item in judged.load(options.judgments, judged.scores, runtime, (), protocol):
         judgments = replace(item.judgments, families=families or item.judgments.families)
         studied = [StudiedMetric(scores) for scores in item.metrics]
-        reference = reference_for(judgments, metrics, judged.reference, protocol)
+        needed = any("ref" in metric.needs for metric in metrics)
+        reference = reference_for(judgments, needed, judged.reference, protocol)
         for scorer in open_metrics(metrics, judgments, runtime):
             studied.append(StudiedMetric(score_texts(scorer, judgments, reference, only_judged=True), scorer))
         if not studied:

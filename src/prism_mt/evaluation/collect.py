@@ -1,5 +1,6 @@
 """Judgments with the metrics that are judged by them: scores from files, and scores computed from the texts."""
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from prism_mt.evaluation.judgments import Judgments, add_texts
 from prism_mt.evaluation.overlap import warn_of_overlap
 from prism_mt.evaluation.protocols import Protocol
 from prism_mt.evaluation.readers import read_all_judgments
+from prism_mt.evaluation.readers.mtme import is_score_folder, uses_references
 from prism_mt.evaluation.readers.scores import read_all_scores, read_scores
 from prism_mt.evaluation.references import choose_reference
 from prism_mt.evaluation.scoring import TextScorer, score_texts
@@ -18,6 +20,8 @@ from prism_mt.metrics.base import Languages, Metric
 from prism_mt.metrics.registry import metric_labels
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
+
+_LOG = logging.getLogger("prism_mt")
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,13 @@ def add_metrics(
     found = []
     for item in judged:
         judgments = item.judgments
-        chosen = reference_for(judgments, metrics, reference, protocol)
-        here = [metric for metric in read if metric.pair == judgments.pair]
-        if item.folder is not None and (item.folder / "metric-scores" / judgments.pair).is_dir():
-            here += read_scores(item.folder, pairs=(judgments.pair,), reference=chosen)
+        stored = _stored_scores(item)
+        needed = any("ref" in metric.needs for metric in metrics) or bool(stored and uses_references(stored))
+        chosen = reference_for(judgments, needed, reference, protocol)
+        judgments = _without_reference(judgments, chosen)
+        here = [_in_words_of(metric, judgments) for metric in read if metric.pair == judgments.pair]
+        if stored:
+            here += read_scores(stored, judgments.pair, reference=chosen)
         if select and here:
             here = [find_metric(here, name) for name in select]
         only_judged = protocol.level != "systems"
@@ -105,18 +112,42 @@ def add_metrics(
             score_texts(scorer, judgments, chosen, only_judged)
             for scorer in open_metrics(metrics, judgments, runtime)
         ]
-        found.append(replace(item, metrics=[*item.metrics, *here], reference=chosen))
+        found.append(replace(item, judgments=judgments, metrics=[*item.metrics, *here], reference=chosen))
     return found
 
 
 def reference_for(
-    judgments: Judgments, metrics: Sequence[Metric], reference: str | None, protocol: Protocol | None
+    judgments: Judgments, needed: bool, reference: str | None, protocol: Protocol | None
 ) -> str | None:
-    """Return the reference asked for or the standard one; None where no metric needs one and there is no choice."""
-    needed = any("ref" in metric.needs for metric in metrics)
-    if not needed and (judgments.texts is None or reference is None):
+    """Return the reference asked for or the standard one; None where none is needed or texts are missing."""
+    if judgments.texts is None:
+        return reference
+    if not needed and reference is None:
         return None
     return choose_reference(judgments, reference, protocol)
+
+
+def _stored_scores(item: JudgedMetrics) -> Path | None:
+    """The folder of metric scores that an mt-metrics-eval directory has for these judgments."""
+    folder = item.folder / "metric-scores" / item.judgments.pair if item.folder else None
+    return folder if folder is not None and is_score_folder(folder) else None
+
+
+def _in_words_of(metric: MetricScores, judgments: Judgments) -> MetricScores:
+    """Scores under the judgments' names of segments: submissions call them DOCUMENT::SEGMENT."""
+    named = zip(judgments.documents, judgments.segments, strict=False)
+    names = {f"{document}::{segment}": segment for document, segment in named}
+    if not names or not set(metric.segment_ids) <= names.keys():
+        return metric
+    return replace(metric, segment_ids=tuple(names[one] for one in metric.segment_ids))
+
+
+def _without_reference(judgments: Judgments, reference: str | None) -> Judgments:
+    """Leave out the human translation that serves as the reference: no metric may judge it against itself."""
+    if reference not in judgments.systems:
+        return judgments
+    _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
+    return judgments.select(name for name in judgments.systems if name != reference)
 
 
 def open_metrics(metrics: Sequence[Metric], judgments: Judgments, runtime: Runtime) -> list[TextScorer]:

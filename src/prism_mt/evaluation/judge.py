@@ -23,6 +23,8 @@ from prism_mt.stats.ties import TieCalibration
 Part = Literal["domains", "documents"]
 DEFAULT_PROTOCOL = "wmt21-mqm"
 _LOG = logging.getLogger("prism_mt")
+_SIGNED = ("pearson", "spearman", "kendall-b", "kendall-c", "pdp", "darr")
+"""Statistics between -1 and 1, which are mapped to 0–1 before they are averaged with accuracies."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,15 @@ class PooledAccuracy:
     metric: str
     accuracy: float
     pairs: int
+
+
+@dataclass(frozen=True)
+class SuiteScore:
+    """A metric's results on the protocols of a suite and their mean, NaN where one of them is missing."""
+
+    metric: str
+    values: tuple[float, ...]
+    mean: float
 
 
 def judge(
@@ -176,6 +187,30 @@ def pooled_accuracy(judged: Iterable[tuple[Judgments, Iterable[MetricScores]]]) 
         for name, (agreed, pairs) in counts.items()
     ]
     return sorted(found, key=lambda one: (math.isnan(one.accuracy), -one.accuracy))
+
+
+def average_suite(
+    judged: Sequence[tuple[Judgments, Sequence[MetricScores]]], tasks: Sequence[Sequence[Evaluation]]
+) -> list[SuiteScore]:
+    """Average over the protocols of a suite (`tasks`: one list of evaluations each), best mean first.
+
+    Every protocol counts the same, and in it every language pair; accuracies over systems are pooled over pairs.
+    """
+    pooled = {one.metric: one.accuracy for one in pooled_accuracy(judged)}
+    columns = []
+    for evaluations in tasks:
+        statistic, level = evaluations[0].protocol.statistic, evaluations[0].protocol.level
+        means = {one.metric: one.mean for one in average(evaluations)}
+        if level == "systems" and statistic == "accuracy":
+            means = {name: pooled.get(name, math.nan) for name in means}
+        shift = statistic in _SIGNED
+        columns.append({name: (value + 1) / 2 if shift else value for name, value in means.items()})
+    names = dict.fromkeys(name for column in columns for name in column)
+    found = []
+    for name in names:
+        values = tuple(column.get(name, math.nan) for column in columns)
+        found.append(SuiteScore(name, values, float(np.mean(values))))
+    return sorted(found, key=lambda one: (math.isnan(one.mean), -one.mean))
 
 
 def _results(compared: LevelComparison, intervals: bool) -> tuple[MetricResult, ...]:

@@ -18,7 +18,7 @@ from prism_mt.stats.arrays import Matrix, Statistic, Vector, row_means
 from prism_mt.stats.correlation import Correlation, pairwise_difference_pearson
 from prism_mt.stats.darr import agreement, credit, darr_tau, find_preferences
 from prism_mt.stats.outliers import outliers
-from prism_mt.stats.permutation import Unit, permutation_test
+from prism_mt.stats.permutation import Unit, pair_permutation_test, permutation_test
 from prism_mt.stats.resampling import (
     Interval,
     bootstrap_preferences,
@@ -169,6 +169,8 @@ class SegmentComparison(LevelComparison):
         if self.protocol.test == "williams":
             return williams_test(self.human.ravel(), a.ravel(), b.ravel()).p
         rng = self.resampling.generator()
+        if self.protocol.test == "perm-pairs":
+            return pair_permutation_test(self.human, a, b, rng, self.resampling.draws).p
         unit = _UNITS[self.protocol.test]
         return permutation_test(self.statistic, self.human, a, b, rng, self.resampling.draws, unit).p
 

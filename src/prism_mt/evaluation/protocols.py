@@ -21,12 +21,14 @@ StatisticName = Literal[
     "soft-accuracy",
     "darr",
 ]
-Test = Literal["williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"]
+Test = Literal[
+    "williams", "perm-both", "perm-pairs", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none"
+]
 
 _CORRELATIONS = ("pearson", "spearman", "kendall-b", "kendall-c")
 _TESTS = ("williams", "perm-both", "perm-segments", "perm-systems", "paired-bootstrap", "intervals", "none")
 _FITTING: dict[Level, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "segments": ((*_CORRELATIONS, "accuracy", "acc-t23", "pdp"), _TESTS),
+    "segments": ((*_CORRELATIONS, "accuracy", "acc-t23", "pdp"), (*_TESTS, "perm-pairs")),
     "systems": ((*_CORRELATIONS, "accuracy", "soft-accuracy"), _TESTS),
     "preferences": (("darr",), ("paired-bootstrap", "intervals", "none")),
 }
@@ -61,6 +63,8 @@ class Protocol:
             raise PrismError(f"{self.test} does not test {self.level}: choose one of {', '.join(sorted(tests))}")
         if self.test == "williams" and (self.statistic != "pearson" or self.over != "none"):
             raise PrismError("Williams' test compares Pearson correlations over all scores at once, nothing else")
+        if self.test == "perm-pairs" and self.statistic != "acc-t23":
+            raise PrismError("perm-pairs swaps what metrics say about pairs of outputs: it tests acc-t23 only")
         if self.over != "none" and (self.level != "segments" or self.statistic not in _CORRELATIONS):
             raise PrismError(
                 f"only correlations of segments are averaged over {self.over}, not {self.statistic} of {self.level}"
@@ -81,7 +85,12 @@ _WMT21 = (
     *_references("wmt21.tedtalks", en_de="refA", zh_en="refB", en_ru="refA"),
 )
 _WMT22 = _references("wmt22", en_de="refA", zh_en="refA", en_ru="refA", en_cs="refB", cs_en="refB")
-_WMT23 = _references("wmt23", en_de="refA", zh_en="refA", he_en="refB", en_he="refB")
+_WMT23 = _references(
+    "wmt23",
+    **dict.fromkeys(("en_de", "zh_en", "cs_uk", "de_en", "en_cs", "en_ja", "en_zh", "ja_en"), "refA"),
+    he_en="refB",
+    en_he="refB",
+)
 _DA = ("da-sqm", "wmt-appraise", "wmt")
 
 _ALL = (
@@ -154,10 +163,10 @@ _ALL = (
     Protocol(
         "wmt23-mqm",
         "segment MQM, acc-t23: mean over segments of the share of pairs ordered or tied as by people, after tie "
-        "calibration; PERM-BOTH",
+        "calibration; permutation test over pairs",
         "segments",
         "acc-t23",
-        "perm-both",
+        "perm-pairs",
         human_scores=("mqm", *_DA),
         references=_WMT23,
     ),
@@ -171,53 +180,71 @@ _ALL = (
         references=_WMT23,
     ),
     Protocol(
+        "wmt23-sys-pearson",
+        "system MQM, Pearson over systems, PERM-BOTH",
+        "systems",
+        "pearson",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT23,
+    ),
+    Protocol(
+        "wmt23-seg-pearson",
+        "segment MQM, Pearson over all outputs, PERM-BOTH",
+        "segments",
+        "pearson",
+        "perm-both",
+        human_scores=("mqm", *_DA),
+        references=_WMT23,
+    ),
+    Protocol(
         "wmt24-mqm",
-        "segment MQM, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segment MQM, acc-t23 within segments after tie calibration; permutation test over pairs",
         "segments",
         "acc-t23",
-        "perm-both",
+        "perm-pairs",
         human_scores=("mqm", "esa"),
     ),
     Protocol(
         "wmt24-esa",
-        "segment ESA, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segment ESA, acc-t23 within segments after tie calibration; permutation test over pairs",
         "segments",
         "acc-t23",
-        "perm-both",
+        "perm-pairs",
         human_scores=("esa", "esa_score"),
     ),
     Protocol(
         "wmt24-sys",
-        "soft pairwise accuracy: agreement of people's and the metric's confidence that one system is better, mean "
-        "over language pairs; PERM-BOTH",
+        "soft pairwise accuracy: agreement of people's and the metric's confidence that one system is better; "
+        "PERM-BOTH",
         "systems",
         "soft-accuracy",
         "perm-both",
-        human_scores=("mqm", "esa"),
+        human_scores=("mqm", "esa", "esa_score"),
     ),
     Protocol(
         "wmt25-mqm",
-        "segment MQM, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segment MQM, acc-t23 within segments after tie calibration; permutation test over pairs",
         "segments",
         "acc-t23",
-        "perm-both",
+        "perm-pairs",
         human_scores=("mqm", "esa"),
     ),
     Protocol(
         "wmt25-esa",
-        "segment ESA, acc-t23 within segments after tie calibration, mean over language pairs; PERM-BOTH",
+        "segment ESA, acc-t23 within segments after tie calibration; permutation test over pairs",
         "segments",
         "acc-t23",
-        "perm-both",
+        "perm-pairs",
         human_scores=("esa", "overall", "esa_score"),
     ),
     Protocol(
         "wmt25-sys",
-        "soft pairwise accuracy of systems by MQM or ESA, mean over language pairs; PERM-BOTH",
+        "soft pairwise accuracy of systems by MQM or ESA; PERM-BOTH",
         "systems",
         "soft-accuracy",
         "perm-both",
-        human_scores=("mqm", "esa"),
+        human_scores=("mqm", "esa", "overall", "esa_score"),
     ),
     Protocol(
         "pdp",
@@ -226,10 +253,39 @@ _ALL = (
         "segments",
         "pdp",
         "perm-both",
-        human_scores=("mqm", "esa"),
+        human_scores=("mqm", "esa", "esa_score"),
     ),
 )
 PROTOCOLS: Mapping[str, Protocol] = {protocol.name: protocol for protocol in _ALL}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Several protocols whose mean ranks metrics, as the shared tasks' main table does."""
+
+    name: str
+    description: str
+    protocols: tuple[Protocol, ...]
+
+
+def _suite(name: str, description: str, *protocols: str) -> Suite:
+    return Suite(name, description, tuple(PROTOCOLS[one] for one in protocols))
+
+
+_SUITES = (
+    _suite(
+        "wmt23",
+        "the average of WMT23: accuracy over systems of all pairs, Pearson of systems and of segments (mapped to 0–1), "
+        "acc-t23",
+        "wmt23-sys",
+        "wmt23-sys-pearson",
+        "wmt23-seg-pearson",
+        "wmt23-mqm",
+    ),
+    _suite("wmt24", "the average of WMT24: soft pairwise accuracy and acc-t23", "wmt24-sys", "wmt24-mqm"),
+    _suite("wmt25", "the same on data of WMT25, by ESA or MQM", "wmt25-sys", "wmt25-mqm"),
+)
+SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 
 
 def get_protocol(name: str | Protocol) -> Protocol:
@@ -239,3 +295,12 @@ def get_protocol(name: str | Protocol) -> Protocol:
     if name not in PROTOCOLS:
         raise PrismError(f"unknown protocol {name!r}{suggestion(name, PROTOCOLS)}")
     return PROTOCOLS[name]
+
+
+def get_protocols(name: str) -> tuple[Protocol, ...]:
+    """The protocols of a suite, or the one of that name."""
+    if name in SUITES:
+        return SUITES[name].protocols
+    if name not in PROTOCOLS:
+        raise PrismError(f"unknown protocol {name!r}{suggestion(name, [*PROTOCOLS, *SUITES])}")
+    return (PROTOCOLS[name],)

@@ -31,7 +31,7 @@ def choose_reference(judgments: Judgments, name: str | None = None, protocol: Pr
         raise PrismError(f"{judgments.place} has no references")
     raise PrismError(
         f"{judgments.place} has several references ({', '.join(known)}) and does not say which is the standard one: "
-        "choose one with reference= (--reference)"
+        "choose one with `reference=`"
     )
 
 

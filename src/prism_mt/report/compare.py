@@ -133,7 +133,8 @@ def pairs_table(comparison: Comparison) -> Table:
     bold = {
         (r, c + 1) for r, a in enumerate(order) for c, b in enumerate(order) if comparison.p[a, b] < SIGNIFICANT
     }
-    return Table(columns, tuple(rows), f"{comparison.metric.metric}: p of every pair", frozenset(bold))
+    caption = f"{comparison.metric.metric}: p of every pair"
+    return Table(columns, tuple(rows), caption, frozenset(bold), (f"* p < {SIGNIFICANT}",))
 
 
 def buckets_table(comparison: Comparison, buckets: Buckets) -> Table:

@@ -6,16 +6,23 @@ from dataclasses import dataclass
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.collect import JudgedMetrics, add_metrics
-from prism_mt.evaluation.judge import DEFAULT_PROTOCOL, Evaluation, pooled_accuracy
+from prism_mt.evaluation.judge import (
+    DEFAULT_PROTOCOL,
+    Evaluation,
+    Part,
+    average_suite,
+    judge_parts,
+    pooled_accuracy,
+)
 from prism_mt.evaluation.judge import judge as judge_scores
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.levels import Resampling
-from prism_mt.evaluation.protocols import Protocol, get_protocol
+from prism_mt.evaluation.protocols import Protocol, Suite, get_protocol
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.registry import make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
-from prism_mt.report.metaeval import evaluation_table, overview_table
+from prism_mt.report.metaeval import evaluation_table, overview_table, parts_table, suite_table
 from prism_mt.report.table import Column, Format, Table, number, render_all
 
 
@@ -41,6 +48,34 @@ class Judging:
 
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n")
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteJudging:
+    """How well metrics agree with people by all protocols of a suite."""
+
+    suite: Suite
+    tasks: tuple[Judging, ...]
+
+    def tables(self) -> list[Table]:
+        """Return the mean over the suite first, then the tables of every protocol."""
+        judged = [(item.judgments, item.metrics) for item in self.tasks[0].judged]
+        tasks = [task.evaluations for task in self.tasks]
+        found = [suite_table(self.suite, tasks, average_suite(judged, tasks))]
+        return found + [table for task in self.tasks for table in task.tables()]
+
+
+@dataclass(frozen=True, eq=False)
+class PartsJudging:
+    """How well metrics agree with people on every domain or document."""
+
+    by: Part
+    parts: tuple[tuple[Evaluation, ...], ...]
+    """Evaluations of the parts of every test set."""
+
+    def tables(self) -> list[Table]:
+        """Return a table per test set, with the mean over its parts."""
+        return [parts_table(found, self.by.removesuffix("s")) for found in self.parts]
 
 
 def judge(
@@ -89,6 +124,24 @@ def judge_all(
         for item in judged
     )
     return Judging(tuple(judged), evaluations)
+
+
+def judge_suite(judged: Sequence[JudgedMetrics], suite: Suite, resampling: Resampling) -> SuiteJudging:
+    """Judge the metrics by every protocol of a suite."""
+    return SuiteJudging(suite, tuple(judge_all(judged, protocol, resampling) for protocol in suite.protocols))
+
+
+def judge_all_parts(
+    judged: Sequence[JudgedMetrics], by: Part, protocol: Protocol, resampling: Resampling
+) -> PartsJudging:
+    """Judge the metrics on every domain or document of every test set."""
+    found = [
+        judge_parts(
+            item.judgments, item.metrics, by, protocol=protocol, resampling=resampling, reference=item.reference
+        )
+        for item in judged
+    ]
+    return PartsJudging(by, tuple(map(tuple, found)))
 
 
 def _pooled_table(judged: Sequence[JudgedMetrics]) -> Table:

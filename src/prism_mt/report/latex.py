@@ -48,7 +48,7 @@ def escape_latex(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    if text.startswith("* "):  # the star that marks a number in a terminal; here it is bold
+    if text.startswith(("* ", "† ")):  # the sign that marks a number in a terminal; here it is bold
         text = f"Bold: {text[2:]}"
     written = escape_latex(text[:1].upper() + text[1:])
     return written if written.endswith((".", "!", "?")) else f"{written}."

@@ -6,8 +6,8 @@ import numpy as np
 
 from prism_mt.evaluation.bias import Bin, Summary
 from prism_mt.evaluation.disagreements import Disagreement, Disagreements
-from prism_mt.evaluation.judge import Evaluation, average
-from prism_mt.evaluation.protocols import Protocol
+from prism_mt.evaluation.judge import Evaluation, SuiteScore, average
+from prism_mt.evaluation.protocols import Protocol, Suite
 from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.table import Column, Table, Value, number, p_value, titles
 
@@ -19,9 +19,12 @@ _TITLES = {
     "spearman": "Spearman",
     "pdp": "PDP",
 }
+BEST_MARK = "†"
+_TIES_NOTE = "all tied: what calling every pair a tie would get; a metric that has no more tells nothing apart"
 _TESTS = {
     "williams": "Williams' test",
     "perm-both": "PERM-BOTH",
+    "perm-pairs": "a permutation test over pairs of outputs",
     "perm-segments": "a permutation test over segments",
     "perm-systems": "a permutation test over systems",
     "paired-bootstrap": "the paired bootstrap",
@@ -59,8 +62,9 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     reference = f", reference {evaluation.reference}" if evaluation.reference else ""
     part = f", {evaluation.part}" if evaluation.part else ""
     caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
+    notes = (_note(evaluation), *([_TIES_NOTE] if calibrated else []))
     signatures = tuple(evaluation.signatures.values())
-    return Table(tuple(columns), tuple(rows), caption, bold, (_note(evaluation),), signatures)
+    return Table(tuple(columns), tuple(rows), caption, bold, notes, signatures, BEST_MARK)
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -75,21 +79,49 @@ def overview_table(evaluations: Sequence[Evaluation]) -> Table:
         if row[0] in found[place] and evaluation.is_top(found[place][row[0]])
     )
     caption = f"{statistic_title(evaluations[0].protocol)}: all language pairs"
-    return Table(columns, tuple(rows), caption, bold, (_note(evaluations[0]),))
+    return Table(columns, tuple(rows), caption, bold, (_note(evaluations[0]),), mark=BEST_MARK)
+
+
+def parts_table(evaluations: Sequence[Evaluation], what: str) -> Table:
+    """The protocol's statistic on every domain or document, and the mean of these."""
+    found = average(evaluations)
+    columns = (Column(what), Column("size"), *(number(one.metric) for one in found))
+    rows: list[tuple[Value, ...]] = [
+        (evaluation.part, evaluation.size, *(one.values[place] for one in found))
+        for place, evaluation in enumerate(evaluations)
+    ]
+    rows.append(("mean", None, *(one.mean for one in found)))
+    first = evaluations[0]
+    reference = f", reference {first.reference}" if first.reference else ""
+    caption = f"{statistic_title(first.protocol)} by {what}: {first.place}{reference}"
+    return Table(
+        columns, tuple(rows), caption, notes=("parts are small: no test was made, and nothing is marked",)
+    )
+
+
+def suite_table(suite: Suite, tasks: Sequence[Sequence[Evaluation]], scores: Sequence[SuiteScore]) -> Table:
+    """Every metric's result on every protocol of a suite, and their mean."""
+    titles = [f"{one.name}: {statistic_title(one)}" for one in suite.protocols]
+    columns = (Column("metric"), number("average"), *(number(title) for title in titles))
+    rows: list[tuple[Value, ...]] = [(one.metric, one.mean, *one.values) for one in scores]
+    pairs = ", ".join(evaluation.pair for evaluation in tasks[0])
+    notes = ("Pearson is mapped to 0–1, as the shared tasks do before they average; averages are not tested",)
+    return Table(columns, tuple(rows), f"{suite.name}: {suite.description}; {pairs}", notes=notes)
 
 
 def sweep_table(found: Sweep) -> Table:
-    """Every combination; the one that is best on the development set is marked."""
+    """Every combination; a note names the one that is best on the development set."""
     columns = (*(Column(name, ".2f", "right") for name in found.metrics), number("development"), number("test"))
     rows = tuple((*point.weights, point.dev, point.test) for point in found.points)
-    best, width = found.points.index(found.best), len(found.metrics)
-    return Table(
-        columns,
-        rows,
-        "Linear combinations",
-        frozenset({(best, width), (best, width + 1)}),
-        ("weights of standardized metrics" if found.standardized else "weights of the metrics as they are",),
+    weights = " + ".join(
+        f"{weight:g}·{name}" for weight, name in zip(found.best.weights, found.metrics, strict=True) if weight
     )
+    test = "" if np.isnan(found.best.test) else f", {found.best.test:.3f} on the test set"
+    notes = (
+        f"best on the development set: {weights}, {found.best.dev:.3f}{test}",
+        "weights of standardized metrics" if found.standardized else "weights of the metrics as they are",
+    )
+    return Table(columns, rows, "Linear combinations", notes=notes)
 
 
 def disagreement_tables(found: Disagreements, metrics: Sequence[str], place: str) -> list[Table]:
@@ -140,7 +172,7 @@ def _note(evaluation: Evaluation) -> str:
     test, resampling = evaluation.protocol.test, evaluation.resampling
     if test == "none":
         return "nothing is marked: no test was made"
-    note = f"marked: best, or not significantly worse than the best by {_TESTS[test]}"
+    note = f"{BEST_MARK} best, or not significantly worse than the best by {_TESTS[test]}"
     if test != "intervals":
         note += f", p < {resampling.alpha:g}"
     if test == "williams":

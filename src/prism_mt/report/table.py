@@ -58,6 +58,8 @@ class Table:
     bold: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     notes: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
+    mark: str = "*"
+    """What follows bold values in text: `*` is a significant difference, always; groups of the best have their own."""
 
     def __post_init__(self) -> None:
         for row in self.rows:

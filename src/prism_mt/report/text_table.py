@@ -19,7 +19,7 @@ _FOLDED = 12
 
 
 def to_text(table: Table, width: int | None = None) -> str:
-    """Lay out a table; bold values carry a star, so that they stand out in a pipe, too.
+    """Lay out a table; bold values carry the table's mark, so that they stand out in a pipe, too.
 
     Where it is too wide, titles and texts are folded first; then the table is cut into several, one below the other,
     each of which begins with the column that names the rows.
@@ -96,7 +96,7 @@ def _cells(table: Table) -> list[list[str]]:
     return [
         [
             printable(format_value(value, table.columns[c]))
-            + ("*" if (r, c) in table.bold else _PAD if c in starred else "")
+            + (table.mark if (r, c) in table.bold else _PAD if c in starred else "")
             for c, value in enumerate(row)
         ]
         for r, row in enumerate(table.rows)

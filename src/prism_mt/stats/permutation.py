@@ -1,7 +1,8 @@
 """Permutation tests: swap the scores of two metrics at random and count how often the difference is as large.
 
 PERM-BOTH (Deutsch et al. 2021) swaps every (system, segment) entry independently; the other two variants swap whole
-segments (inputs) or whole systems.
+segments (inputs) or whole systems. For acc-t23 the shared tasks swap the outcomes of pairs of outputs instead, so that
+every metric keeps its own calibrated epsilon.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from prism_mt.stats.arrays import Mask, Matrix, Statistic
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.kendall_swaps import KendallSwaps
 from prism_mt.stats.soft_accuracy import SoftPairwiseAccuracy
+from prism_mt.stats.ties import calibrate_ties, pair_outcomes
 
 Unit = Literal["both", "segments", "systems"]
 
@@ -64,6 +66,30 @@ def permutation_test(
     large = sum(
         counter.count_large(keep, observed - _ROUNDING) for keep in _draw_masks(rng, draws, human.shape, unit)
     )
+    return PermutationResult(observed, large / draws)
+
+
+def pair_permutation_test(
+    human: Matrix, a: Matrix, b: Matrix, rng: np.random.Generator, draws: int = 1000
+) -> PermutationResult:
+    """One-sided test that metric `a` has a higher acc-t23 than `b`, over cells that have all three scores.
+
+    Each metric is calibrated once; a draw swaps whether the two are right about some pairs of outputs of a segment.
+    """
+    known = ~(np.isnan(human) | np.isnan(a) | np.isnan(b))
+    human, a, b = (np.where(known, scores, np.nan) for scores in (human, a, b))
+    right_a, weight = pair_outcomes(human, a, calibrate_ties(human, a).epsilon)
+    right_b, _ = pair_outcomes(human, b, calibrate_ties(human, b).epsilon)
+    if not len(weight):
+        return PermutationResult(float("nan"), float("nan"))
+    gains = weight * (right_a - right_b)
+    observed = float(gains.sum())
+    # A swap turns a pair's gain around; pairs about which both are right, or both wrong, change nothing.
+    gains = gains[gains != 0]
+    large = 0
+    for start in range(0, draws, _BLOCK):
+        signs = rng.integers(2, size=(min(_BLOCK, draws - start), len(gains)), dtype=np.int8) * 2.0 - 1.0
+        large += int(np.count_nonzero(signs @ gains >= observed - _ROUNDING))
     return PermutationResult(observed, large / draws)
 
 

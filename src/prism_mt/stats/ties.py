@@ -24,11 +24,8 @@ def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> f
 
     Two outputs tie for the metric if their scores differ by at most `epsilon`. NaN if there is no pair.
     """
-    pairs = _pairs(human, metric)
-    if pairs is None:
-        return float("nan")
-    right = np.where(pairs.gap <= epsilon, pairs.right_if_tied, pairs.right_if_ordered)
-    return float(pairs.weight @ right)
+    right, weight = pair_outcomes(human, metric, epsilon)
+    return float(weight @ right) if len(weight) else float("nan")
 
 
 def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
@@ -49,6 +46,18 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
     if accuracy[best] <= untouched:
         return TieCalibration(untouched, 0.0, all_tied)
     return TieCalibration(float(accuracy[best]), float(gap[best]), all_tied)
+
+
+def pair_outcomes(human: Matrix, metric: Matrix, epsilon: float) -> tuple[Vector, Vector]:
+    """Whether a metric is right (1 or 0) about every pair of outputs of one segment, and each pair's weight.
+
+    The weights add up to 1, so that their product with the outcomes is `accuracy_with_ties`. The order of the pairs
+    depends only on which cells are known.
+    """
+    pairs = _pairs(human, metric)
+    if pairs is None:
+        return np.empty(0), np.empty(0)
+    return np.where(pairs.gap <= epsilon, pairs.right_if_tied, pairs.right_if_ordered), pairs.weight
 
 
 def acc_t23(human: Matrix, metric: Matrix) -> float:

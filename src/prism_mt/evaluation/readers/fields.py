@@ -180,4 +180,4 @@ def pair_of(path: Path, given: str | None) -> str:
         return found[0]
     if given:
         return given
-    raise PrismError(f"{path}: which language pair? Name it with pair= (--pairs), such as en-de")
+    raise PrismError(f"{path}: which language pair? Name it, such as en-de, with `pairs=`")

@@ -3,8 +3,9 @@
 `human-scores/LP.KIND.seg.score`, `human-scores/LP.KIND.sys.score`, `sources/LP.txt`, `references/LP.NAME.txt`,
 `documents/LP.docs` (domain and document of every segment), `system-outputs/LP/SYSTEM.txt`,
 `metric-scores/LP/METRIC-REFERENCE.seg.score` and `.sys.score`. Score files have a system and a score on each line,
-segments in the order of the sources; `None` is a missing score. REFERENCE is a name or several joined by dots,
-`all`, or `src` for a metric that uses none: a variant of the metric, not a part of its name.
+segments in the order of the sources; `None` is a missing score, `[No translation supplied]` a missing text.
+REFERENCE is a name or several joined by dots, `all`, or `src` for a metric that uses none: a variant of the metric,
+not a part of its name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from prism_mt.text.lines import open_lines
 
 _WITHOUT_REFERENCE = "src"
 _ALL_REFERENCES = "all"
+_NO_TEXT = "[No translation supplied]"
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,17 @@ def variant_of(path: Path, references: Sequence[str] = ()) -> Variant:
     """Take the reference off a metric's name: one of `references` or what looks like one, `all`, or `src`."""
     metric, dash, last = path.name.rpartition("-")
     words = last.split(".")
+    if dash and last == _ALL_REFERENCES and len(references) == 1:
+        return Variant(metric, references[0], path)
     special = last in (_WITHOUT_REFERENCE, _ALL_REFERENCES)
     if dash and (special or all(word in references or is_human(word) for word in words)):
         return Variant(metric, last, path)
     return Variant(path.name, "", path)
+
+
+def uses_references(folder: Path) -> bool:
+    """Whether some metric of a folder of score files was computed with a reference."""
+    return any(one.reference not in ("", _WITHOUT_REFERENCE) for one in variants(folder))
 
 
 def choose_variants(found: Sequence[Variant], reference: str | None, place: str) -> list[tuple[str, Variant]]:
@@ -84,8 +93,7 @@ def choose_variants(found: Sequence[Variant], reference: str | None, place: str)
     references = sorted({one.reference for one in found} - {"", _WITHOUT_REFERENCE})
     if reference is None and len(references) > 1:
         raise PrismError(
-            f"{place} has scores under several references ({', '.join(references)}): "
-            "choose one with reference= (--reference)"
+            f"{place} has scores under several references ({', '.join(references)}): choose one with `reference=`"
         )
     wanted = reference if reference is not None else next(iter(references), "")
     if references and wanted not in references:
@@ -123,9 +131,7 @@ def _kind(path: Path, lp: str, kinds: Sequence[str], request: Request) -> str:
         return asked
     if asked or len(kinds) > 1:
         known = ", ".join(sorted(kinds))
-        raise PrismError(
-            f"{path}, {lp}: choose one of the human scores with human_score= (--human-score): {known}"
-        )
+        raise PrismError(f"{path}, {lp}: choose one of the human scores with `human_score=`: {known}")
     return kinds[0]
 
 
@@ -148,8 +154,9 @@ def _judgments(path: Path, lp: str, kind: str) -> Judgments:
     return collector.judgments()
 
 
-def _texts(path: Path) -> Iterator[tuple[str, str]]:
-    return ((str(index), text) for index, text in enumerate(open_lines(path), start=1))
+def _texts(path: Path) -> Iterator[tuple[str, str | None]]:
+    for index, text in enumerate(open_lines(path), start=1):
+        yield str(index), None if text == _NO_TEXT else text
 
 
 def _add_documents(collector: Collector, path: Path) -> None:

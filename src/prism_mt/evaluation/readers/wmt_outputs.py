@@ -7,7 +7,7 @@ the score `esa_score` or `overall`; `annotator`; errors as `esa_spans` or `error
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,17 @@ _SYSTEM = ("system_id", "system")
 _SCORE = ("overall", "esa_score", "mqm_score", "score")
 _SPANS = ("esa_spans", "error_spans")
 _OFFICIAL = ("", "official")
+_NO_TEXT = "NaN"
+_FIELDS = (
+    "doc_id",
+    "segment_id",
+    "source_lang",
+    "target_lang",
+    "set_id",
+    "system_id",
+    "domain_name",
+    "overall",
+)
 
 
 def recognize(path: Path, header: str) -> bool:
@@ -53,7 +64,7 @@ def read(path: Path, request: Request) -> list[Judgments]:
         collector.source(segment, text_of(fields.field(row, fields.SOURCE), where))
         collector.output(segment, system, text_of(fields.field(row, fields.OUTPUT), where))
         reference = text_of(fields.field(row, fields.REFERENCE), where)
-        if reference:
+        if reference and reference != _NO_TEXT:
             collector.reference(segment, "ref", reference)
             collector.standard_reference = "ref"
     return collectors.judgments()
@@ -71,27 +82,29 @@ def read_submission(path: Path) -> list[MetricScores]:
     ]
 
 
-def write_submission(path: Path, scores: MetricScores, judgments: Judgments) -> None:
-    """Write a metric's segment scores of all judged systems as JSON objects, in WMT25's field names."""
+def write_submission(path: Path, scored: Sequence[tuple[MetricScores, Judgments]]) -> None:
+    """Write a metric's segment scores of all systems, in WMT25's field names: JSON objects, or a table for `.tsv`."""
+    rows = [row for scores, judgments in scored for row in _submitted(scores, judgments)]
+    with write_atomically(path) as handle:
+        if path.suffix == ".tsv":
+            handle.write("\t".join(_FIELDS) + "\n")
+            handle.writelines("\t".join(map(str, row)) + "\n" for row in rows)
+        else:
+            for row in rows:
+                handle.write(json.dumps(dict(zip(_FIELDS, row, strict=True)), ensure_ascii=False) + "\n")
+
+
+def _submitted(scores: MetricScores, judgments: Judgments) -> Iterator[tuple[str | float, ...]]:
     aligned = scores.align(judgments.systems, judgments.segments)
     source, _, target = judgments.pair.partition("-")
-    with write_atomically(path) as handle:
-        for column, segment in enumerate(judgments.segments):
-            document, mark, number_in_document = segment.partition("::")
-            for row, system in enumerate(judgments.systems):
-                if np.isnan(aligned[row, column]):
-                    continue
-                record = {
-                    "doc_id": judgments.documents[column] if judgments.documents else document if mark else "",
-                    "segment_id": number_in_document if mark else segment,
-                    "source_lang": source,
-                    "target_lang": target,
-                    "set_id": judgments.testset or "official",
-                    "system_id": system,
-                    "domain_name": judgments.domains[column] if judgments.domains else "",
-                    "overall": float(aligned[row, column]),
-                }
-                handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+    for column, segment in enumerate(judgments.segments):
+        document, mark, number_in_document = segment.partition("::")
+        document = judgments.documents[column] if judgments.documents else document if mark else ""
+        place = document, number_in_document if mark else segment, source, target, judgments.testset or "official"
+        domain = judgments.domains[column] if judgments.domains else ""
+        for row, system in enumerate(judgments.systems):
+            if not np.isnan(aligned[row, column]):
+                yield *place, system, domain, float(aligned[row, column])
 
 
 def _outputs(
