@@ -38,7 +38,7 @@ from prism_mt.encoders.factory import ALL_LAYERS, minilm_folder, open_piece_enco
 from prism_mt.evaluation.judgments import is_human
 from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.learned import MetricSpec, write_metric
-from prism_mt.metrics.learned_network import KINDS, RegressionNetwork
+from prism_mt.metrics.learned_network import KINDS, network_shapes
 from prism_mt.report.table import Column, Table, number, render
 from prism_mt.stats.correlation import pearson
 from prism_mt.training.config import Limits
@@ -241,7 +241,12 @@ def speed(options: argparse.Namespace) -> Table:
         sizes = encoder.layers, encoder.width, 300
         # How fast a network is does not depend on what it has learned.
         spec = MetricSpec(options.kind, "minilm", encoder.digest, "en", *sizes, pieces=100)
-        write_metric(Path(place) / "metric", spec, RegressionNetwork(options.kind, *sizes))
+        shapes = network_shapes(options.kind, *sizes)
+        write_metric(
+            Path(place) / "metric",
+            spec,
+            {name: np.full(shape, 0.01, np.float32) for name, shape in shapes.items()},
+        )
         ours = make_metric(str(Path(place) / "metric")).open(Runtime(), Languages("en"))
         peer = BERTScorer(model_type=str(minilm_folder()), num_layers=6, batch_size=64, device="cpu")
         segments = [Segment(hypothesis, (reference,)) for hypothesis, reference in pairs]

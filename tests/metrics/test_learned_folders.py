@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
@@ -16,7 +17,7 @@ from prism_mt._core.errors import PrismError  # noqa: E402
 from prism_mt.encoders.factory import ALL_LAYERS, open_piece_encoder  # noqa: E402
 from prism_mt.metrics.base import Languages  # noqa: E402
 from prism_mt.metrics.learned import WEIGHTS, Learned, MetricSpec, write_metric  # noqa: E402
-from prism_mt.metrics.learned_network import RegressionNetwork  # noqa: E402
+from prism_mt.metrics.learned_network import network_shapes  # noqa: E402
 from prism_mt.metrics.runtime import Runtime  # noqa: E402
 from prism_mt.models.directory import ModelDirectory  # noqa: E402
 
@@ -36,7 +37,8 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MetricSpec:
 
 
 def write(folder: Path, spec: MetricSpec) -> Path:
-    write_metric(folder, spec, RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden))
+    shapes = network_shapes(spec.kind, spec.layers, spec.width, spec.hidden)
+    write_metric(folder, spec, {name: np.full(shape, 0.1, np.float32) for name, shape in shapes.items()})
     return folder
 
 

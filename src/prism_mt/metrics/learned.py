@@ -8,28 +8,29 @@ import dataclasses
 import itertools
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from prism_mt._core.errors import MissingExtra, PrismError
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import from_table, option
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import ALL_LAYERS, must_be_fetched, open_both_encoders, open_piece_encoder
+from prism_mt.encoders.factory import EncoderConfig, must_be_fetched, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.base import Languages, Metric, ReducesReferences, Side, UsesModel, sign
 from prism_mt.metrics.bertscore import ENCODER_HELP
+from prism_mt.metrics.learned_network import Kind, RegressionNetwork, cut, network_shapes
 from prism_mt.metrics.pairwise import PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from prism_mt.metrics.learned_network import RegressionNetwork
+from prism_mt.models.storage import Storage, pack, unpack
 
 CONFIG = "metric.json"
 WEIGHTS = "weights.safetensors"
@@ -41,20 +42,33 @@ _LOG = logging.getLogger("prism_mt")
 class MetricSpec:
     """What a trained metric is, besides its weights."""
 
-    kind: Literal["bilstm", "bilstm-attention", "esim"]
+    kind: Kind
     encoder: str
     """As `--encoder` names it."""
     encoder_digest: str
     language: str
     layers: int
+    """How many layers of the encoder are mixed."""
     width: int
     hidden: int
     pieces: int
     """Longer texts are cut off here, as they were in training."""
+    layer: int | None = None
+    """The one layer of the encoder that is read; None reads all."""
     side: Side = "ref"
     """What outputs were compared with in training."""
     digest: str = ""
     """Of the weights."""
+
+    @property
+    def encoder_config(self) -> EncoderConfig:
+        """Which layers the encoder has to give."""
+        return EncoderConfig(layer="all" if self.layer is None else self.layer)
+
+    @property
+    def kept(self) -> Literal["last", "all"]:
+        """Which of the layers that it gives are cached."""
+        return "all" if self.layer is None else "last"
 
 
 def is_metric_directory(folder: Path) -> bool:
@@ -74,13 +88,13 @@ def read_spec(folder: Path) -> MetricSpec:
     return from_table(table, MetricSpec, str(path))
 
 
-def write_metric(folder: Path, spec: MetricSpec, network: "RegressionNetwork") -> None:
+def write_metric(
+    folder: Path, spec: MetricSpec, weights: Mapping[str, NDArray[np.float32]], storage: Storage = "float32"
+) -> None:
     """Weights first: a directory with a description is complete."""
-    from hashlib import sha256
+    from safetensors.numpy import save
 
-    from safetensors.torch import save
-
-    content = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
+    content = save(pack(weights, storage))
     with write_atomically(folder / WEIGHTS, "wb") as handle:
         handle.write(content)
     spec = dataclasses.replace(spec, digest=sha256(content).hexdigest())
@@ -89,29 +103,29 @@ def write_metric(folder: Path, spec: MetricSpec, network: "RegressionNetwork") -
         handle.write("\n")
 
 
-def read_network(folder: Path, spec: MetricSpec) -> "RegressionNetwork":
-    """The network with its weights, ready to score."""
-    from hashlib import sha256
+def read_weights(folder: Path, spec: MetricSpec) -> dict[str, NDArray[np.float32]]:
+    """Read the weights of a network, after their digest, names and shapes have been checked."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
 
+    path = folder / WEIGHTS
     try:
-        from safetensors import SafetensorError
-        from safetensors.torch import load
-
-        from prism_mt.metrics.learned_network import RegressionNetwork
-    except ImportError:
-        raise MissingExtra(f"the metric {folder}", "train") from None
-    try:
-        content = (folder / WEIGHTS).read_bytes()
+        content = path.read_bytes()
     except OSError as error:
-        raise PrismError(f"cannot read {folder / WEIGHTS}: {error.strerror}") from error
+        raise PrismError(f"cannot read {path}: {error.strerror}") from error
     if sha256(content).hexdigest() != spec.digest:
-        raise PrismError(f"{folder / WEIGHTS} is damaged: its sha256 is not the one in {CONFIG}")
+        raise PrismError(f"{path} is damaged: its sha256 is not the one in {CONFIG}")
     try:
-        network = RegressionNetwork(spec.kind, spec.layers, spec.width, spec.hidden)
-        network.load_state_dict(load(content))
-    except (RuntimeError, ValueError, MemoryError, SafetensorError) as error:
-        raise PrismError(f"{folder / WEIGHTS} has not the network that {CONFIG} describes ({error})") from error
-    return network.eval()
+        weights = unpack(load(content))
+    except (SafetensorError, PrismError) as error:
+        raise PrismError(f"{path} is damaged: {error}") from error
+    shapes = network_shapes(spec.kind, spec.layers, spec.width, spec.hidden)
+    if {name: array.shape for name, array in weights.items()} != shapes:
+        odd = sorted(
+            name for name in {*shapes, *weights} if name not in weights or weights[name].shape != shapes.get(name)
+        )
+        raise PrismError(f"{path} does not have the network that {CONFIG} describes: see {', '.join(odd[:4])}")
+    return weights
 
 
 @register("learned")
@@ -155,7 +169,7 @@ class Learned(UsesModel, ReducesReferences):
     def open(self, runtime: Runtime, languages: Languages) -> "LearnedScorer":
         """Load the network and its encoder, which must be the one it was trained with."""
         spec = self.spec
-        network = read_network(self.folder, spec)
+        network = RegressionNetwork(spec.kind, read_weights(self.folder, spec))
         language = languages.target or spec.language
         named = self.encoder == spec.encoder
         if not named and must_be_fetched(spec.encoder, language):
@@ -164,14 +178,14 @@ class Learned(UsesModel, ReducesReferences):
                 f"to fetch it, name it with `encoder=` {spec.encoder}"
             )
         model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
-        options = (model, offline, ALL_LAYERS, spec.encoder_digest)
+        options = (model, offline, spec.encoder_config, spec.encoder_digest)
         of_sources: PieceEncoder | None = None
         if self.side == "src":
             encoder, sources = open_both_encoders(spec.encoder, language, languages.source, *options)
-            of_sources = StoredEncoder(sources, "all")
+            of_sources = StoredEncoder(sources, spec.kept)
         else:
             encoder = open_piece_encoder(spec.encoder, language, *options)
-        return LearnedScorer(self, network, StoredEncoder(encoder, "all"), of_sources)
+        return LearnedScorer(self, network, StoredEncoder(encoder, spec.kept), of_sources)
 
 
 def parse_folder(text: str) -> tuple[type[Metric], dict[str, Any]] | None:
@@ -193,7 +207,7 @@ class LearnedScorer(PairwiseScorer):
     def __init__(
         self,
         metric: Learned,
-        network: "RegressionNetwork",
+        network: RegressionNetwork,
         encoder: PieceEncoder,
         of_sources: PieceEncoder | None = None,
     ) -> None:
@@ -207,38 +221,31 @@ class LearnedScorer(PairwiseScorer):
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The network's score of each (output, other text); a text is read once, however many it is compared with."""
-        import torch
-
         scores = [0.0] * len(pairs)
-        with torch.inference_mode():
-            if self._other is self._encoder:
-                ours = theirs = self._read(self._encoder, itertools.chain.from_iterable(pairs))
-            else:
-                ours = self._read(self._encoder, (output for output, _ in pairs))
-                theirs = self._read(self._other, (other for _, other in pairs))
-            states = [(ours[output], theirs[other]) for output, other in pairs]
-            by_length = sorted(range(len(pairs)), key=lambda place: tuple(map(len, states[place])))
-            for start in range(0, len(pairs), _BATCH):
-                places = by_length[start : start + _BATCH]
-                found = self._judge([states[place] for place in places])
-                for place, score in zip(places, found, strict=True):
-                    scores[place] = score
+        if self._other is self._encoder:
+            ours = theirs = self._read(self._encoder, itertools.chain.from_iterable(pairs))
+        else:
+            ours = self._read(self._encoder, (output for output, _ in pairs))
+            theirs = self._read(self._other, (other for _, other in pairs))
+        states = [(ours[output], theirs[other]) for output, other in pairs]
+        by_length = sorted(range(len(pairs)), key=lambda place: tuple(map(len, states[place])))
+        for start in range(0, len(pairs), _BATCH):
+            places = by_length[start : start + _BATCH]
+            found = self._network.judge([states[place] for place in places])
+            for place, score in zip(places, found, strict=True):
+                scores[place] = float(score)
         return scores
 
-    def _read(self, encoder: PieceEncoder, texts: Iterable[str]) -> dict[str, "Tensor"]:
+    def _read(self, encoder: PieceEncoder, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """The states (T, 2H) of every text."""
-        from prism_mt.metrics.learned_network import pad
-
-        found: dict[str, Tensor] = {}
+        found: dict[str, NDArray[np.float32]] = {}
         by_length = sorted(set(texts), key=lambda text: (len(text), text))
         for start in range(0, len(by_length), _BATCH):
             batch = by_length[start : start + _BATCH]
             read = encoder.encode(batch)
             self._note_cuts(batch, read)
-            vectors, mask = pad(read, self._spec.pieces)
-            states = self._network.read(vectors, mask)
-            lengths = mask.sum(1).tolist()
-            found.update((text, row[:length]) for text, row, length in zip(batch, states, lengths, strict=True))
+            states = self._network.read([cut(text, self._spec.pieces) for text in read])
+            found.update(zip(batch, states, strict=True))
         return found
 
     def _note_cuts(self, texts: Sequence[str], read: Sequence[PieceVectors]) -> None:
@@ -253,21 +260,6 @@ class LearnedScorer(PairwiseScorer):
                 limit,
                 f"{cut:.60}…",
             )
-
-    def _judge(self, states: Sequence[tuple["Tensor", "Tensor"]]) -> list[float]:
-        """The scores of outputs and other texts that have been read."""
-        import torch
-        from torch.nn.utils.rnn import pad_sequence
-
-        sides = []
-        for side in zip(*states, strict=True):
-            lengths = torch.tensor([len(rows) for rows in side])
-            sides.append(
-                (pad_sequence(list(side), batch_first=True), torch.arange(int(lengths.max())) < lengths[:, None])
-            )
-        (t, t_mask), (r, r_mask) = sides
-        scores: list[float] = self._network.judge(t, r, t_mask, r_mask).tolist()
-        return scores
 
     def signature(self, references: int = 1) -> str:
         """Which network over which encoder."""

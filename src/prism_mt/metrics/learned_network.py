@@ -1,166 +1,153 @@
-"""The networks of Mathur et al. 2019, which learn from judgments how good a translation is given its reference.
+"""The networks of Mathur et al. 2019, ready to score: numpy alone, so that a plain install runs them.
 
-Shapes in comments: B pairs, L layers of the encoder, T pieces, D width of the encoder, H hidden units (2H in both
-directions). Masks are (B, T), true at real pieces; padding never changes a score.
+`prism_mt.training.regression.network` is the same in torch, for training; weights have its names. Shapes in comments:
+L layers of the encoder, T pieces, D width of the encoder, H hidden units (2H in both directions).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-import torch
-from torch import Tensor, nn
-
-from prism_mt.encoders.base import PieceVectors
-from prism_mt.metrics.lstm import run_lstm
+import numpy as np
+from numpy.typing import NDArray
 
 Kind = Literal["bilstm", "bilstm-attention", "esim"]
 KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
-DROPOUT = 0.5
-"""As published."""
+Array = NDArray[np.float32]
 
 
-class LayerMix(nn.Module):
-    """A weighted mean of the encoder's layers times a scale, both learned; at first all layers count the same."""
-
-    def __init__(self, layers: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(layers))
-        self.scale = nn.Parameter(torch.ones(()))
-
-    def forward(self, states: Tensor) -> Tensor:
-        """(B, L, T, D) → (B, T, D)."""
-        return torch.einsum("l,bltd->btd", self.scale * self.weight.softmax(0), states)
-
-
-class VariationalDropout(nn.Dropout):
-    """Dropout with one mask per text: what is dropped of one piece is dropped of all."""
-
-    def forward(self, states: Tensor) -> Tensor:
-        """(B, T, D) → (B, T, D)."""
-        return states * super().forward(torch.ones_like(states[:, :1]))
+def network_shapes(kind: Kind, layers: int, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of all weights of a network."""
+    shapes: dict[str, tuple[int, ...]] = {"mix.weight": (layers,), "mix.scale": ()}
+    shapes |= _lstm_shapes("encoder", width, hidden)
+    if kind == "esim":
+        shapes |= {"projection.weight": (hidden, 8 * hidden), "projection.bias": (hidden,)}
+        shapes |= _lstm_shapes("composition", hidden, hidden)
+    features = (8 if kind == "esim" else 16) * hidden
+    return shapes | {
+        "inner.weight": (hidden, features),
+        "inner.bias": (hidden,),
+        "outer.weight": (1, hidden),
+        "outer.bias": (1,),
+    }
 
 
-class BiLSTM(nn.Module):
-    """One bidirectional layer that reads real pieces only, in training with dropout of its inputs."""
-
-    def __init__(self, width: int, hidden: int, dropout: float = DROPOUT) -> None:
-        super().__init__()
-        self.dropout = VariationalDropout(dropout)
-        self.lstm = nn.LSTM(width, hidden, bidirectional=True, batch_first=True)
-        for name, parameter in self.lstm.named_parameters():
-            if name.startswith("weight_ih"):
-                nn.init.xavier_uniform_(parameter)
-            elif name.startswith("weight_hh"):
-                nn.init.orthogonal_(parameter)
-            else:
-                nn.init.zeros_(parameter)
-                if name.startswith("bias_ih"):
-                    # Gates are in the order input, forget, cell, output.
-                    parameter.data[hidden : 2 * hidden] = 1.0
-
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """(B, T, D) → (B, T, 2H), zero at padding."""
-        return run_lstm(self.lstm, self.dropout(states), mask)
-
-    def read_both(self, one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Both sides in one run, which has half the steps."""
-        steps = max(one.shape[1], other.shape[1])
-        states = torch.cat([_lengthen(side, steps) for side in (one, other)])
-        masks = torch.cat([_lengthen(mask[..., None], steps)[..., 0] for mask in (one_mask, other_mask)])
-        found = self(states, masks)
-        return found[: len(one), : one.shape[1]], found[len(one) :, : other.shape[1]]
+def _lstm_shapes(name: str, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {}
+    for direction in ("", "_reverse"):
+        shapes[f"{name}.lstm.weight_ih_l0{direction}"] = (4 * hidden, width)
+        shapes[f"{name}.lstm.weight_hh_l0{direction}"] = (4 * hidden, hidden)
+        shapes[f"{name}.lstm.bias_ih_l0{direction}"] = (4 * hidden,)
+        shapes[f"{name}.lstm.bias_hh_l0{direction}"] = (4 * hidden,)
+    return shapes
 
 
-def _lengthen(states: Tensor, steps: int) -> Tensor:
-    """(B, T, D) → (B, steps, D), zero where there was nothing."""
-    return nn.functional.pad(states, (0, 0, 0, steps - states.shape[1]))
+class RegressionNetwork:
+    """From the vectors of a translation and of its reference to one score."""
 
+    def __init__(self, kind: Kind, weights: Mapping[str, Array]) -> None:
+        self.kind, self.weights = kind, weights
+        layers = weights["mix.weight"].astype(np.float32)
+        shares = np.exp(layers - layers.max())
+        self._mix: Array = weights["mix.scale"] * shares / shares.sum()
 
-def mean_pool(states: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, D) → (B, D): the mean over real pieces."""
-    return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+    def read(self, texts: Sequence[Array]) -> list[Array]:
+        """What `judge` needs of each text, whatever it is compared with: (L, T, D) → (T, 2H)."""
+        mixed = [np.einsum("l,ltd->td", self._mix, text).astype(np.float32) for text in texts]
+        return run_lstm(self.weights, "encoder", mixed)
 
-
-def max_pool(states: Tensor, mask: Tensor) -> Tensor:
-    """(B, T, D) → (B, D): the maximum over real pieces."""
-    return states.masked_fill(~mask[..., None], float("-inf")).amax(1)
-
-
-def attend(one: Tensor, other: Tensor, one_mask: Tensor, other_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """For each piece of either side a mean of the other side's states, weighted by a softmax of dot products.
-
-    The softmax is over the side that is attended to; the paper's equations have the index the wrong way round.
-    """
-    products = one @ other.transpose(1, 2)  # (B, T one, T other)
-    to_other = products.masked_fill(~other_mask[:, None, :], float("-inf")).softmax(2)
-    to_one = products.masked_fill(~one_mask[:, :, None], float("-inf")).softmax(1)
-    return to_other @ other, to_one.transpose(1, 2) @ one
-
-
-class RegressionNetwork(nn.Module):
-    """From the vectors of a translation and its reference to one score."""
-
-    def __init__(self, kind: Kind, layers: int, width: int, hidden: int = 300, dropout: float = DROPOUT) -> None:
-        super().__init__()
-        self.kind = kind
-        self.mix = LayerMix(layers)
-        self.encoder = BiLSTM(width, hidden, dropout)
-        pooled = 4 * hidden
-        if kind == "esim":
-            self.projection = nn.Linear(8 * hidden, hidden)
-            self.composition = BiLSTM(hidden, hidden, dropout)
-        self.dropout = nn.Dropout(dropout)
-        self.inner = nn.Linear(2 * pooled if kind == "esim" else 4 * pooled, hidden)
-        self.outer = nn.Linear(hidden, 1)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-
-    def forward(self, translation: Tensor, reference: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
-        """Two (B, L, T, D) → (B,)."""
-        t, r = self.encoder.read_both(self.mix(translation), self.mix(reference), t_mask, r_mask)
-        return self.judge(t, r, t_mask, r_mask)
-
-    def read(self, text: Tensor, mask: Tensor) -> Tensor:
-        """What `judge` needs of one side, whatever is on the other: (B, L, T, D) → (B, T, 2H)."""
-        states: Tensor = self.encoder(self.mix(text), mask)
-        return states
-
-    def judge(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
-        """Both sides as they were read, (B, T, 2H) → (B,)."""
+    def judge(self, pairs: Sequence[tuple[Array, Array]]) -> Array:
+        """Scores of translations and references as they were read, two (T, 2H) each."""
         if self.kind == "esim":
-            features = self._compare_pieces(t, r, t_mask, r_mask)
+            features = self._compare_pieces(pairs)
         else:
-            if self.kind == "bilstm-attention":
-                t, r = attend(t, r, t_mask, r_mask)
-            v_t = torch.cat([max_pool(t, t_mask), mean_pool(t, t_mask)], 1)
-            v_r = torch.cat([max_pool(r, r_mask), mean_pool(r, r_mask)], 1)
-            features = torch.cat([v_t, v_r, v_t * v_r, v_t - v_r], 1)
-        hidden = self.inner(self.dropout(features)).relu()
-        score: Tensor = self.outer(self.dropout(hidden)).squeeze(1)
-        return score
+            attended = [_attend(t, r) if self.kind == "bilstm-attention" else (t, r) for t, r in pairs]
+            features = np.stack([_join(_pool_both(t), _pool_both(r)) for t, r in attended])
+        hidden = np.maximum(self._linear("inner", features), 0)
+        return self._linear("outer", hidden)[:, 0]
 
-    def _compare_pieces(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
-        """ESIM: both sides enriched by what they attend to, read again, pooled; (B, 8H)."""
-        attended_t, attended_r = attend(t, r, t_mask, r_mask)
-        projected = [
-            self.projection(torch.cat([own, other, own * other, own - other], 2)).relu()
-            for own, other in ((t, attended_t), (r, attended_r))
+    def _compare_pieces(self, pairs: Sequence[tuple[Array, Array]]) -> Array:
+        """ESIM: both sides enriched by what they attend to, read again, pooled; (pairs, 8H)."""
+        enriched: list[Array] = []
+        for t, r in pairs:
+            for_t, for_r = _attend(t, r)
+            enriched += [_join(t, for_t), _join(r, for_r)]
+        lengths = np.cumsum([len(text) for text in enriched])[:-1]
+        projected = np.maximum(self._linear("projection", np.concatenate(enriched)), 0)
+        states = run_lstm(self.weights, "composition", np.split(projected, lengths))
+        rows = [
+            np.concatenate([r.mean(0), r.max(0), t.mean(0), t.max(0)])
+            for t, r in zip(states[::2], states[1::2], strict=True)
         ]
-        t, r = self.composition.read_both(projected[0], projected[1], t_mask, r_mask)
-        pooled = [mean_pool(r, r_mask), max_pool(r, r_mask), mean_pool(t, t_mask), max_pool(t, t_mask)]
-        return torch.cat(pooled, 1)
+        return np.stack(rows)
+
+    def _linear(self, name: str, states: Array) -> Array:
+        output: Array = states @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+        return output
 
 
-def pad(texts: Sequence[PieceVectors], limit: int) -> tuple[Tensor, Tensor]:
-    """Vectors of texts as (B, L, T, D) with their mask, at most `limit` pieces each.
+def _pool_both(states: Array) -> Array:
+    return np.concatenate([states.max(0), states.mean(0)])
 
-    A text without pieces gets one of zeros: every network needs something to read.
-    """
-    lengths = torch.tensor([min(limit, max(1, text.shape[1])) for text in texts])
-    longest = int(lengths.max())
-    padded = torch.zeros(len(texts), texts[0].shape[0], longest, texts[0].shape[2])
-    for row, text in enumerate(texts):
-        padded[row, :, : min(limit, text.shape[1])] = torch.from_numpy(text[:, :limit])
-    return padded, torch.arange(longest)[None] < lengths[:, None]
+
+def _join(one: Array, other: Array) -> Array:
+    """Both, their product and their difference, side by side."""
+    return np.concatenate([one, other, one * other, one - other], axis=-1)
+
+
+def _attend(one: Array, other: Array) -> tuple[Array, Array]:
+    """For each piece of either side a mean of the other side's states, weighted by a softmax of dot products."""
+    products = one @ other.T
+    return _softmax(products) @ other, _softmax(products.T) @ one
+
+
+def _softmax(rows: Array) -> Array:
+    shares: Array = np.exp(rows - rows.max(1, keepdims=True))
+    shares /= shares.sum(1, keepdims=True)
+    return shares
+
+
+def run_lstm(weights: Mapping[str, Array], name: str, texts: Sequence[Array]) -> list[Array]:
+    """Read texts (T, D) in both directions, (T, 2H) each; at each step those that are long enough take part."""
+    prefix = f"{name}.lstm."
+    lengths = np.array([len(text) for text in texts])
+    order = np.argsort(-lengths, kind="stable")
+    lengths = lengths[order]
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    pieces = np.concatenate([texts[place] for place in order])
+    size = weights[f"{prefix}weight_hh_l0"].shape[1]
+    states = np.empty((len(pieces), 2 * size), dtype=np.float32)
+    for half, direction in enumerate(("", "_reverse")):
+        bias = weights[f"{prefix}bias_ih_l0{direction}"] + weights[f"{prefix}bias_hh_l0{direction}"]
+        gates = pieces @ weights[f"{prefix}weight_ih_l0{direction}"].T + bias
+        recurrent = np.ascontiguousarray(weights[f"{prefix}weight_hh_l0{direction}"].T)
+        hidden = cell = np.zeros((len(texts), size), dtype=np.float32)
+        for step in range(int(lengths[0])):
+            count = int(np.searchsorted(-lengths, -step))  # texts with more than `step` pieces
+            places = starts[:count] + (step if not half else lengths[:count] - 1 - step)
+            hidden, cell = _step(gates[places] + hidden[:count] @ recurrent, cell[:count])
+            states[places, half * size : (half + 1) * size] = hidden
+    found: list[Array] = [np.empty(0, dtype=np.float32)] * len(texts)
+    for place, start, length in zip(order, starts, lengths, strict=True):
+        found[place] = states[start : start + length]
+    return found
+
+
+def _step(gates: Array, cell: Array) -> tuple[Array, Array]:
+    """New hidden state and cell; the gates are input, forget, cell and output."""
+    size = gates.shape[1] // 4
+    i, f, o = (_sigmoid(gates[:, size * at : size * (at + 1)]) for at in (0, 1, 3))
+    cell = f * cell + i * np.tanh(gates[:, 2 * size : 3 * size])
+    return o * np.tanh(cell), cell
+
+
+def _sigmoid(values: Array) -> Array:
+    # Through tanh, which cannot overflow.
+    half: Array = np.tanh(values * np.float32(0.5))
+    return half * np.float32(0.5) + np.float32(0.5)
+
+
+def cut(text: Array, limit: int) -> Array:
+    """At most `limit` pieces of a text (L, T, D); one without pieces gets one of zeros, since networks must read."""
+    if text.shape[1]:
+        return text[:, :limit]
+    return np.zeros((text.shape[0], 1, text.shape[2]), dtype=np.float32)

@@ -39,12 +39,12 @@ def pack(
 def _pack(name: str, array: NDArray[np.float32], kind: Storage) -> dict[str, NDArray[np.generic]]:
     if kind in ("float32", "float16"):
         with np.errstate(over="ignore"):  # what is too large is found below
-            stored = np.ascontiguousarray(array, kind)
+            stored = np.asarray(array, kind, order="C")
         if not np.isfinite(stored).all():
             raise PrismError(f"the weight {name} is too large for {kind}")
         return {name: stored}
     if array.ndim != 2 or "positions" in name:
-        return {name: np.ascontiguousarray(array, np.float32)}
+        return {name: np.asarray(array, np.float32, order="C")}
     values, scales = _to_int8(array) if kind == "int8" else _to_int4(name, array)
     if not np.isfinite(scales).all():
         raise PrismError(f"the weight {name} is too large for {kind}")

@@ -15,18 +15,27 @@ class MetricConfig(RunConfig):
     """A run that trains a metric on human judgments."""
 
     train: tuple[Path, ...] = option(
-        "tab-separated files whose first line names the columns ref (or src), hyp, score"
+        "tab-separated files whose first line names the columns ref (or src), hyp, score, and where only some outputs "
+        "can be ranked against each other, group"
     )
     dev: tuple[Path, ...] = option("files to validate on after every epoch")
     kind: Literal["bilstm", "bilstm-attention", "esim"] = option("network", "esim")
     encoder: str = option("encoder, as `--encoder` names it", "minilm")
+    layer: int | None = option(
+        "layer of the encoder that is read: 1 is the first, -1 the last, and scoring needs no torch "
+        "(default: a learned mix of all layers)",
+        None,
+    )
     language: str = option("language of outputs and references", "en")
     side: Literal["ref", "src"] = option(
         "column that outputs are compared with; src needs an encoder of both languages", "ref"
     )
     source_language: str = option("language of the sources", "")
     model: str = option("translation model, where the encoder is its own", DEFAULT_MODEL)
-    loss: Literal["mse", "ranking"] = option("regression, or a hinge between all outputs of a batch", "mse")
+    loss: Literal["mse", "ranking", "both"] = option(
+        "regression, a hinge between the outputs of each group (of a batch, in data without groups), or both",
+        "mse",
+    )
     margin: float = option("margin of the ranking loss", 0.1)
     start: str = option("folder of a trained metric of the same kind and size to start from", "")
     dropout: float = option(

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from prism_mt._core.errors import PrismError
 from prism_mt.metrics.learned import MetricSpec, write_metric
-from prism_mt.metrics.learned_network import RegressionNetwork
 from prism_mt.training.checkpoints import open_checkpoints
 from prism_mt.training.regression.config import MetricConfig
 
@@ -20,6 +19,7 @@ def describe_metric(config: MetricConfig, digest: str, layers: int, width: int) 
         width,
         config.hidden,
         config.pieces,
+        config.layer,
         config.side,
     )
 
@@ -32,7 +32,5 @@ def export_metric(config: MetricConfig) -> Path:
         raise PrismError(f"{checkpoints.folder} has no checkpoint yet")
     weights, _ = checkpoints.exported(config.checkpoints.export)
     spec = describe_metric(config, **newest[1]["export"])
-    network = RegressionNetwork(config.kind, spec.layers, spec.width, config.hidden)
-    network.load_state_dict(weights)
-    write_metric(config.output, spec, network)
+    write_metric(config.output, spec, {name: tensor.float().numpy() for name, tensor in weights.items()})
     return config.output

@@ -18,10 +18,15 @@ class JudgedOutput:
     other: str
     hypothesis: str
     score: float
+    group: str = ""
+    """Outputs of one group can be ranked against each other: those of one segment by one rater, for example."""
 
 
 def read_judged_outputs(path: Path, side: Literal["ref", "src"] = "ref") -> Iterator[JudgedOutput]:
-    """Rows of a tab-separated file whose first line names its columns, among them ref (or src), hyp and score."""
+    """Rows of a tab-separated file whose first line names its columns, among them ref (or src), hyp and score.
+
+    A column group is optional.
+    """
     columns = (side, "hyp", "score")
     rows = csv.reader(open_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
     header = next(rows, [])
@@ -29,6 +34,7 @@ def read_judged_outputs(path: Path, side: Literal["ref", "src"] = "ref") -> Iter
     if missing:
         raise PrismError(f"{path}, line 1 must name the columns {', '.join(columns)}: there is no {missing[0]}")
     other, hypothesis, score = (header.index(name) for name in columns)
+    group = header.index("group") if "group" in header else None
     for number, row in enumerate(rows, start=2):
         if len(row) != len(header):
             raise PrismError(f"{path}, line {number}: {len(row)} columns, expected {len(header)}")
@@ -38,4 +44,4 @@ def read_judged_outputs(path: Path, side: Literal["ref", "src"] = "ref") -> Iter
             value = math.nan
         if not math.isfinite(value):
             raise PrismError(f"{path}, line {number}: the score {row[score]!r} is not a number")
-        yield JudgedOutput(row[other], row[hypothesis], value)
+        yield JudgedOutput(row[other], row[hypothesis], value, "" if group is None else row[group])

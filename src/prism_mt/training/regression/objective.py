@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,9 +13,8 @@ from torch import Tensor
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
 from prism_mt.encoders.cached import StoredEncoder
-from prism_mt.encoders.factory import ALL_LAYERS, open_both_encoders, open_piece_encoder
-from prism_mt.metrics.learned import read_network, read_spec
-from prism_mt.metrics.learned_network import RegressionNetwork, pad
+from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
+from prism_mt.metrics.learned import read_spec, read_weights
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import open_model
 from prism_mt.training.distributed import World
@@ -23,9 +22,10 @@ from prism_mt.training.objective import Outcome, Position, Update, Weights
 from prism_mt.training.regression.config import MetricConfig
 from prism_mt.training.regression.export import describe_metric
 from prism_mt.training.regression.judgments import JudgedOutput, read_judged_outputs
+from prism_mt.training.regression.network import RegressionNetwork, pad
 
 _DEV_BATCH = 64
-_KEPT = ("kind", "language", "side", "source_language", "loss", "margin", "hidden", "pieces", "batch")
+_KEPT = ("kind", "layer", "language", "side", "source_language", "loss", "margin", "hidden", "pieces", "batch")
 
 
 class RegressionObjective:
@@ -39,6 +39,7 @@ class RegressionObjective:
         self.dev = [row for path in config.dev for row in read_judged_outputs(path, config.side)]
         if len(self.train) < 2 or len(self.dev) < 3:
             raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
+        self.groups = _group(self.train)
         self.epoch = len(self.train)
         self.interval = math.ceil(self.epoch / config.batch)
         self.terms = {"loss": 1.0}
@@ -62,35 +63,40 @@ class RegressionObjective:
         """Start from another metric's network, where that is asked for."""
         if self._start:
             found = read_spec(self._start)
-            for name in ("kind", "encoder_digest", "layers", "width", "hidden"):
+            for name in ("kind", "encoder_digest", "layer", "layers", "width", "hidden"):
                 theirs, ours = getattr(found, name), getattr(self.spec, name)
                 if theirs != ours:
                     raise PrismError(
                         f"{self._start} cannot be the start: its {name} is {theirs}, here it is {ours}"
                     )
-            self.module.load_state_dict(read_network(self._start, found).state_dict())
+            weights = read_weights(self._start, found)
+            self.module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[list[JudgedOutput]]]:
-        """Batches in an order that depends on the seed and the epoch alone."""
+        """Batches in an order that depends on the seed and the epoch alone; a group is never cut."""
         self._encode_all()
-        (examples,) = position or (0,)
+        epoch, done, examples = position or (0, 0, 0)
         while True:
-            epoch, done = divmod(examples, self.epoch)
-            order = np.random.default_rng([self.config.seed, epoch]).permutation(self.epoch)
-            for start in range(done, self.epoch, self.config.batch):
-                batch = [self.train[place] for place in order[start : start + self.config.batch]]
+            order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.groups))
+            while done < len(order):
+                batch: list[JudgedOutput] = []
+                while done < len(order) and len(batch) < self.config.batch:
+                    batch += self.groups[order[done]]
+                    done += 1
                 examples += len(batch)
                 tokens = sum(len(row.hypothesis.split()) for row in batch)
-                yield Update([batch], len(batch), tokens, (examples,), examples)
+                yield Update([batch], len(batch), tokens, (epoch, done, examples), examples)
+            epoch, done = epoch + 1, 0
 
     def loss(self, term: str, batch: list[JudgedOutput]) -> tuple[Tensor, Tensor]:
         """The mean loss of the batch, as often as it has judgments."""
         human = torch.tensor([row.score for row in batch], device=self.world.device)
         scores = self._scores(batch)
-        if self.config.loss == "ranking":
-            mean = ranking_loss(scores, human, self.config.margin)
-        else:
-            mean = torch.nn.functional.mse_loss(scores, human)
+        mean = scores.new_zeros(())
+        if self.config.loss in ("ranking", "both"):
+            mean = mean + ranking_loss(scores, human, self.config.margin, _same_group(batch).to(scores.device))
+        if self.config.loss in ("mse", "both"):
+            mean = mean + torch.nn.functional.mse_loss(scores, human)
         return mean * len(batch), mean * len(batch)
 
     def _scores(self, batch: Sequence[JudgedOutput]) -> Tensor:
@@ -136,11 +142,26 @@ class RegressionObjective:
         return {"digest": spec.encoder_digest, "layers": spec.layers, "width": spec.width}
 
 
-def ranking_loss(scores: Tensor, human: Tensor, margin: float) -> Tensor:
-    """Mean hinge over all pairs of the batch that people tell apart."""
-    better = human[:, None] > human[None, :]
+def ranking_loss(scores: Tensor, human: Tensor, margin: float, comparable: Tensor) -> Tensor:
+    """Mean hinge over all pairs that people tell apart, of those that are `comparable` (B, B)."""
+    better = (human[:, None] > human[None, :]) & comparable
     hinge = (margin - (scores[:, None] - scores[None, :])).clamp(min=0)
     return (hinge * better).sum() / better.sum().clamp(min=1)
+
+
+def _same_group(batch: Sequence[JudgedOutput]) -> Tensor:
+    """(B, B): where outputs belong to one group; all do in data without groups."""
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(row.group for row in batch))}
+    groups = torch.tensor([numbers[row.group] for row in batch])
+    return groups[:, None] == groups[None, :]
+
+
+def _group(rows: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
+    """What stays together in a batch: the rows of a group, and every row without one on its own."""
+    groups: dict[object, list[JudgedOutput]] = {}
+    for number, row in enumerate(rows):
+        groups.setdefault(row.group or number, []).append(row)
+    return list(groups.values())
 
 
 def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
@@ -149,12 +170,12 @@ def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, 
     def model() -> ModelDirectory:
         return open_model(config.model, offline)
 
+    kept: Literal["last", "all"] = "all" if config.layer is None else "last"
+    layers = EncoderConfig(layer="all" if config.layer is None else config.layer)
     if config.side == "ref":
-        encoder = StoredEncoder(
-            open_piece_encoder(config.encoder, config.language, model, offline, ALL_LAYERS), "all"
-        )
+        encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline, layers), kept)
         return encoder, encoder
     one, other = open_both_encoders(
-        config.encoder, config.language, config.source_language, model, offline, ALL_LAYERS
+        config.encoder, config.language, config.source_language, model, offline, layers
     )
-    return StoredEncoder(one, "all"), StoredEncoder(other, "all")
+    return StoredEncoder(one, kept), StoredEncoder(other, kept)

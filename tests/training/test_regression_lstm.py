@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence  # noqa: E402
 
-from prism_mt.metrics.lstm import lay_out, run_lstm  # noqa: E402
+from prism_mt.training.regression.lstm import lay_out, run_lstm  # noqa: E402
 
 
 def mask_of(*lengths: int) -> Any:
