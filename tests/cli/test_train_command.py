@@ -80,7 +80,7 @@ def test_a_language_model_gets_a_directory_too(toy_config: TrainConfig, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "nowhere"], "nowhere is no data directory"),
+        (["--data", "nowhere"], "nowhere is not a data directory"),
         (["--minutes", "0"], "minutes must be above 0"),
         (["--export-only"], "has no checkpoint yet"),
     ],

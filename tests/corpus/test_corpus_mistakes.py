@@ -47,7 +47,7 @@ def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> st
         (
             'languages = ["de", "en", "fr"]',
             'languages = ["nl", "it"]',
-            "no rows are left after the step deduplicate",
+            "no rows are left after step deduplicate",
         ),
     ],
 )
@@ -60,7 +60,7 @@ def test_mistakes_end_in_one_sentence(
 def test_training_rows_that_are_held_out_are_an_error(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = CONFIG.replace('[[step]]\nkind = "decontaminate"\n', "")
     message = failure(corpus, capsys, config)
-    assert "rows have a sentence of the held-out files (test.tsv)" in message
+    assert "rows contain a sentence of the held-out files (test.tsv)" in message
     assert not (corpus / "out" / "meta.json").exists()
 
 

@@ -150,7 +150,7 @@ def test_broken_tmx_is_an_error(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ({"path": "none.tsv"}, "no file matches"),
-        ({"path": "a.txt"}, "cannot tell the format"),
+        ({"path": "a.txt"}, "cannot infer the format"),
         ({"path": "b", "languages": ["de", "en"]}, r"no file .*b\.de"),
         ({"path": "b", "languages": ["de"]}, "two languages"),
         ({"path": "a.txt", "margin_column": 4}, "margin_column must be 5"),

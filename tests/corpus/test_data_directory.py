@@ -68,9 +68,9 @@ def test_a_directory_without_its_end_is_not_complete(tmp_path: Path, sentencepie
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (("de", "fr", [5], [5]), "language fr was not announced"),
+        (("de", "fr", [5], [5]), "language fr was not declared"),
         (("de", "en", [5], []), "empty target"),
-        (("de", "en", [5], [60]), "outside of the vocabulary of 60"),
+        (("de", "en", [5], [60]), "a piece id exceeds the vocabulary of 60"),
     ],
 )
 def test_bad_rows(
@@ -127,7 +127,7 @@ def test_sources_with_a_vocabulary_of_their_own(tmp_path: Path, sentencepiece: b
         for number, row in enumerate(ROWS):
             texts = ([100 + number] * len(row[2]), [200 + number, 270])
             writer.add("train", *row, in_source_pieces=texts)
-        with pytest.raises(PrismError, match="pieces of the source vocabulary must be given"):
+        with pytest.raises(PrismError, match="a separate source vocabulary needs the texts"):
             writer.add("train", *ROWS[0])
     data = ShardDataset(tmp_path)
     assert [tuple(side.tolist() for side in data.pair(row)) for row in range(4)] == [row[2:] for row in ROWS]

@@ -44,7 +44,7 @@ def test_trains_in_a_thread(toy_config: TrainConfig) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"minutes": 0}, "minutes must be above 0"), ({"data": "nowhere"}, "nowhere is no data directory")],
+    [({"minutes": 0}, "minutes must be above 0"), ({"data": "nowhere"}, "nowhere is not a data directory")],
 )
 def test_mistakes(toy_config: TrainConfig, options: dict[str, object], message: str) -> None:
     with pytest.raises(PrismError, match=message):

@@ -1,4 +1,4 @@
-"""What `prism corpus prepare` reads from its TOML file."""
+"""Configuration of `prism corpus prepare`, read from TOML."""
 
 import glob
 from dataclasses import dataclass, replace
@@ -13,38 +13,38 @@ Format = Literal["tsv", "jsonl", "moses", "tmx"]
 
 @dataclass(frozen=True)
 class SourceConfig:
-    """One file of bitext, or several with a pattern such as `docs_*.jsonl.xz`."""
+    """One bitext file, or several matched by a pattern such as `docs_*.jsonl.xz`."""
 
     path: str = option(
         "file or pattern, relative to `root`; for Moses-style files the common prefix: `news` stands for `news.de` and "
         "`news.en`"
     )
     format: Format | None = option(
-        "format; taken from the file name when left out; `.gz` and `.xz` are unpacked", None
+        "format; inferred from the file name if omitted; `.gz` and `.xz` are decompressed", None
     )
     languages: list[str] = option("the two languages of Moses-style files", [])
     pairs: list[str] = option("pairs to extract: `de-en`, or `en` for all pairs with English; empty: all", [])
-    pairs_per_row: int = option("pairs from one multi-parallel row at most, chosen at random; 0: all", 0)
+    pairs_per_row: int = option("maximum number of pairs drawn at random from one multi-parallel row; 0: all", 0)
     margin_column: int = option("column of a TSV file, counted from 1, with precomputed margins; 0: none", 0)
-    group: str = option("name under which `cap` and `sample` know this source; the file name when left out", "")
+    group: str = option("name of this source for `cap` and `sample`; the file name if omitted", "")
 
 
 @dataclass(frozen=True)
 class VocabularyConfig:
-    """How the SentencePiece model of the shards is trained."""
+    """Training of the shards' SentencePiece model."""
 
-    size: int = option("pieces of the vocabulary", 64000)
+    size: int = option("vocabulary size", 64000)
     kind: Literal["unigram", "bpe"] = option("kind of SentencePiece model", "unigram")
     byte_fallback: bool = option("spell unknown characters as bytes", True)
     character_coverage: float = option("share of characters that get a piece", 0.9995)
-    split_digits: bool = option("make every digit a piece of its own", False)
-    sentences: int = option("sentences to learn from", 2_000_000)
+    split_digits: bool = option("make every digit a separate piece", False)
+    sentences: int = option("sentences to train on", 2_000_000)
     temperature: float = option(
-        "languages get a share in proportion to size ** (1 / temperature): 1 as found, large values all equal", 5.0
+        "language shares are proportional to size ** (1 / temperature): 1 as found, large values nearly equal", 5.0
     )
     model: str = option("SentencePiece model to use instead of training one; relative to `root`", "")
     source_model: str = option(
-        "SentencePiece model for sources alone, such as that of a pretrained encoder; relative to `root`", ""
+        "separate SentencePiece model for sources, such as a pretrained encoder's; relative to `root`", ""
     )
 
 
@@ -52,25 +52,27 @@ class VocabularyConfig:
 class ShardsConfig:
     """The binarized output."""
 
-    max_pieces: int = option("drop rows with a side of more pieces", 200)
-    tokens: int = option("pieces in a shard", 2**25)
+    max_pieces: int = option("drop rows with more pieces on either side", 200)
+    tokens: int = option("pieces per shard", 2**25)
     valid: int = option(
-        "validation rows of each language pair; their sentences occur in no training row; 0: no validation", 200
+        "validation rows per language pair; their sentences occur in no training row; 0: no validation", 200
     )
-    valid_share: float = option("share of sentences set aside, from which the validation rows come", 0.005)
+    valid_share: float = option("share of sentences set aside as candidates for validation rows", 0.005)
 
 
 @dataclass(frozen=True)
 class CorpusConfig:
-    """The whole configuration."""
+    """The complete configuration."""
 
     languages: list[str] = option("languages to keep")
-    source: list[SourceConfig] = option("tables: the files of bitext")
+    source: list[SourceConfig] = option("tables: the bitext files")
     step: list[dict[str, Any]] = option("tables: the steps, in order, each with its `kind`", [])
-    heldout: list[str] = option("files whose sentences must not be in the output", [])
-    root: str = option("where the paths of sources and other files start; relative to the configuration", ".")
-    output: str = option("folder for the result; relative to the configuration", "prepared")
-    seed: int = option("seed of everything random", 1)
+    heldout: list[str] = option("files whose sentences must not occur in the output", [])
+    root: str = option(
+        "base directory of the paths of sources and other files; relative to the configuration file", "."
+    )
+    output: str = option("output directory; relative to the configuration file", "prepared")
+    seed: int = option("random seed", 1)
     vocabulary: VocabularyConfig = option("table: the vocabulary", VocabularyConfig())
     shards: ShardsConfig = option("table: the binarized output", ShardsConfig())
 
@@ -86,12 +88,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The group of the source, for shares and caps."""
+        """Group of the source, for shares and caps."""
         return self.config.group or self.files[0].name.split(".")[0]
 
 
 def find_sources(config: CorpusConfig, root: Path) -> list[Source]:
-    """The files behind the `[[source]]` tables; a pattern that matches nothing is an error."""
+    """Find the files of the `[[source]]` tables; a pattern without a match is an error."""
     found: list[Source] = []
     for source in config.source:
         if source.margin_column and source.margin_column < 5:
@@ -110,21 +112,21 @@ def find_sources(config: CorpusConfig, root: Path) -> list[Source]:
 
 
 def find_files(pattern: str, root: Path) -> list[Path]:
-    """The files that a path or pattern stands for, in alphabetical order."""
+    """Return the files matching a path or pattern, in alphabetical order."""
     paths = sorted(root / path for path in glob.glob(pattern, root_dir=root))
     if not paths:
-        raise PrismError(f"no file matches {root / pattern}: correct the path or give --root")
+        raise PrismError(f"no file matches {root / pattern}: correct the path or set --root")
     return paths
 
 
 def guess_format(path: Path) -> Format:
-    """The format that a file name promises."""
+    """Infer the format from a file name."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
     kinds: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".tmx": "tmx"}
     kind = kinds.get(suffixes[-1]) if suffixes else None
     if kind is None:
         raise PrismError(
-            f"{path}: cannot tell the format from the name: set format to tsv, jsonl or tmx, "
+            f"{path}: cannot infer the format from the name: set format to tsv, jsonl or tmx, "
             "or languages for Moses-style files"
         )
     return kind
@@ -135,4 +137,4 @@ def _moses_file(path: Path) -> Path:
         candidate = path.with_name(path.name + suffix)
         if candidate.exists():
             return candidate
-    raise PrismError(f"no file {path} (or .gz, .xz): correct the path or give --root")
+    raise PrismError(f"no file {path} (or .gz, .xz): correct the path or set --root")

@@ -8,8 +8,8 @@ A data directory holds `spm.model`, `meta.json` and per shard two arrays:
 
 Each pair is stored once. A row with an empty source is a single sentence, for language models and denoising.
 
-Where sources have a vocabulary of their own, `spm.source.model`, both texts are stored in its pieces, too, because each
-pair is used in both directions:
+If sources have their own vocabulary, `spm.source.model`, both texts are also stored in its pieces, because each pair is
+used in both directions:
 
     NAME.source-tokens.npy   pieces of `spm.source.model`, in the same order
     NAME.index.npy           (rows, 8): also the offset there and the lengths of the two texts in these pieces
@@ -34,7 +34,7 @@ VERSION = 2
 
 
 def language_tags(vocabulary: Vocabulary, languages: Sequence[str], where: str) -> list[int]:
-    """The id of each language's tag `<xx>`; fails with all languages that have none."""
+    """Return the id of each language's tag `<xx>`; the error lists all languages without one."""
     ids = [int(vocabulary.processor.piece_to_id(f"<{language}>")) for language in languages]
     unknown = int(vocabulary.processor.unk_id())
     missing = [language for language, index in zip(languages, ids, strict=True) if index == unknown]
@@ -45,7 +45,7 @@ def language_tags(vocabulary: Vocabulary, languages: Sequence[str], where: str) 
 
 
 def check_specials(vocabulary: Vocabulary, where: str) -> None:
-    """Fail unless the special pieces have the ids of our conventions."""
+    """Fail unless the special pieces have the conventional ids."""
     processor, usual = vocabulary.processor, Conventions()
     specials = (int(processor.pad_id()), int(processor.eos_id()), int(processor.unk_id()))
     if specials != (usual.pad, usual.eos, usual.unknown):
@@ -57,19 +57,19 @@ def check_specials(vocabulary: Vocabulary, where: str) -> None:
 
 @dataclass(frozen=True)
 class Meta:
-    """What `meta.json` says."""
+    """The content of `meta.json`."""
 
     languages: tuple[str, ...]
     vocabulary: int
     source_vocabulary: int | None
-    """Pieces of sources, where they have a vocabulary of their own."""
+    """Size of the source vocabulary, if sources have their own."""
     pairs: dict[str, int]
     shards: tuple[str, ...]
     valid: tuple[str, ...]
 
 
 def digest_data(folder: Path) -> str:
-    """Identity of a data directory: its pieces, languages and shards."""
+    """Hash the vocabulary, languages and shards of a data directory."""
     digest = hashlib.sha256()
     own = ("spm.source.model",) if read_meta(folder).source_vocabulary else ()
     for name in ("spm.model", "meta.json", *own):
@@ -97,14 +97,14 @@ def read_meta(folder: Path) -> Meta:
         )
     except FileNotFoundError as error:
         raise PrismError(
-            f"{folder} is no data directory: there is no meta.json (see `prism corpus prepare`)"
+            f"{folder} is not a data directory: it has no meta.json (see `prism corpus prepare`)"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PrismError(f"{path} is damaged: {error}") from error
 
 
 def read_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Subwords of sources and of targets; the same object where both share them."""
+    """Read the subword vocabularies of sources and targets; the same object if they share one."""
     meta = read_meta(folder)
     target = _vocabulary(folder / "spm.model", meta.vocabulary)
     if meta.source_vocabulary is None:
@@ -125,7 +125,7 @@ def _vocabulary(path: Path, expected: int) -> Vocabulary:
 
 
 class ShardDataset:
-    """All rows of the training or the validation part, as if they were one list."""
+    """All rows of the training or validation part, as one list."""
 
     def __init__(self, folder: Path, part: Part = "train") -> None:
         self.folder = folder
@@ -142,31 +142,31 @@ class ShardDataset:
 
     @property
     def languages(self) -> NDArray[np.int32]:
-        """(2, rows): positions of the languages in `meta.languages`."""
+        """(2, rows): indices of the languages in `meta.languages`."""
         return np.stack([self._column(3), self._column(4)])
 
     @property
     def target_lengths(self) -> NDArray[np.int32]:
-        """(2, rows): pieces of both texts when they are targets."""
+        """(2, rows): lengths of both texts in target pieces."""
         return np.stack([self._column(1), self._column(2)])
 
     @property
     def source_lengths(self) -> NDArray[np.int32]:
-        """(2, rows): pieces of both texts when they are sources."""
+        """(2, rows): lengths of both texts in source pieces."""
         return np.stack([self._column(6), self._column(7)]) if self._own_source else self.target_lengths
 
     def pair(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """Both texts in the pieces of targets."""
+        """Both texts in target pieces."""
         return self._pair(row, self._tokens, 0)
 
     def pair_as_sources(self, row: int) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """Both texts in the pieces of sources."""
+        """Both texts in source pieces."""
         return self._pair(row, self._source_tokens, 5) if self._own_source else self.pair(row)
 
     def _pair(
         self, row: int, tokens: Sequence[NDArray[Any]], column: int
     ) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        """The texts whose offset and lengths begin at a column of the index."""
+        """The texts whose offset and lengths start at the given index column."""
         shard = int(np.searchsorted(self._first, row, side="right")) - 1
         found = self._index[shard][row - self._first[shard], column : column + 3]
         start, first, second = (int(value) for value in found)

@@ -1,4 +1,4 @@
-"""One function over many chunks: in this process, on all cores, or on a Ray cluster. The results keep their order."""
+"""Map a function over chunks: in this process, on all cores, or on a Ray cluster, with results in order."""
 
 import multiprocessing
 import os
@@ -20,22 +20,22 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Maps `function(shared, item)`; `shared` travels once, and only a bounded number of items is under way."""
+    """Maps `function(shared, item)`; `shared` is sent once, and only a bounded number of items is in flight."""
 
     def map(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Yield results in the order of the items."""
         ...
 
 
 class Serial:
-    """Everything in this process."""
+    """Runs everything in this process."""
 
     def map(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Yield results in the order of the items."""
         for item in items:
             yield function(shared, item)
 
@@ -49,29 +49,29 @@ class Processes:
     def map(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Yield results in the order of the items."""
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(self.workers, context, _start_worker, (function, shared))
         pending: deque[Any] = deque()
         try:
             for item in items:
                 pending.append(pool.submit(_call, item))
-                # Twice the workers: nobody waits for work, and memory stays bounded.
+                # Twice the workers: no worker waits, and memory stays bounded.
                 if len(pending) >= 2 * self.workers:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         except BrokenProcessPool as error:
             raise PrismError(
-                "a worker process died, perhaps for want of memory: "
-                "run again with fewer --workers; what is finished stays"
+                "a worker process died, possibly out of memory: "
+                "run again with fewer --workers; finished work is kept"
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Ray:
-    """The tasks of a Ray cluster. The output directory must be on a file system that all its machines share."""
+    """Tasks on a Ray cluster. The output directory must be on a file system that all its machines share."""
 
     def __init__(self, address: str) -> None:
         self._ray = connect(address)
@@ -80,7 +80,7 @@ class Ray:
     def map(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Yield results in the order of the items."""
         task, common = self._ray.remote(function), self._ray.put(shared)
         pending: deque[Any] = deque()
         for item in items:
@@ -105,13 +105,13 @@ _work: tuple[Callable[[Any, Any], Any], Any] | None = None
 def _start_worker(function: Callable[[Any, Any], Any], shared: Any) -> None:
     global _work
     _work = (function, shared)
-    # An interrupt from the keyboard reaches every process; the parent stops the workers.
+    # A keyboard interrupt reaches every process; the parent stops the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
 
 def _die_with_parent() -> None:
-    """A pool whose parent was killed would wait for work for ever."""
+    """End with the parent: the workers of a killed parent would wait forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

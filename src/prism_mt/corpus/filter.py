@@ -1,4 +1,4 @@
-"""Which lines of a bitext are translations of each other: dual conditional cross-entropy."""
+"""Bitext filtering with dual conditional cross-entropy."""
 
 import math
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def filter(
 
 
 def check_threshold(threshold: float) -> float:
-    """Scores are between 0 and 1."""
+    """Check that a threshold is between 0 and 1."""
     if not 0 <= threshold <= 1:
         raise PrismError(f"the threshold must be between 0 and 1, not {threshold:g}")
     return threshold
@@ -55,12 +55,12 @@ def check_threshold(threshold: float) -> float:
 def score_bitext(
     text: ParallelText, metric: PrismDual, languages: Languages, runtime: Runtime
 ) -> Iterator[FilteredPair]:
-    """Score a bitext whose target side is the one system of parallel text, as scores come."""
+    """Score a bitext whose target side is the only system, yielding pairs as scores arrive."""
     check_needs([metric], text, languages)
     for lines in (text.source, text.systems[0][1]):
         if lines is not None:
             warn_empty(lines)
     results = metric.open(runtime, languages).score(text.segments())
-    # The texts are read a second time: the scores come a window later than the texts they are made from.
+    # The texts are read a second time: scores arrive one window later than their texts.
     for result, segment in zip(results, text.segments(), strict=True):
         yield FilteredPair(math.exp(result.score), segment.source or "", segment.hypothesis)

@@ -14,18 +14,18 @@ def hash64(text: str) -> int:
 
 
 def fraction(*parts: object) -> float:
-    """A number in [0, 1) that looks random and depends on nothing but the parts."""
+    """A pseudo-random number in [0, 1) that depends only on the parts."""
     return hash64("\x1f".join(map(str, parts))) / 2.0**64
 
 
 def sentence_key(text: str) -> int:
-    """The hash of a sentence's letters and digits: case, spaces and punctuation do not count."""
+    """Hash the letters and digits of a sentence; case, spaces and punctuation do not count."""
     letters = "".join(filter(str.isalnum, text.casefold()))
     return hash64(letters or text)
 
 
 class HashSet:
-    """A growing set of 64-bit hashes in sorted arrays: 8 bytes an entry where a Python set takes about 60."""
+    """A growing set of 64-bit hashes in sorted arrays: 8 bytes per entry where a Python set takes about 60."""
 
     def __init__(self) -> None:
         self._runs: list[Hashes] = []
@@ -42,7 +42,7 @@ class HashSet:
         return found
 
     def add(self, hashes: Hashes) -> None:
-        """Put hashes in that are not there yet (the caller has asked `contains`)."""
+        """Add hashes that are not in the set yet (as `contains` told the caller)."""
         if not len(hashes):
             return
         self._runs.append(np.unique(hashes))

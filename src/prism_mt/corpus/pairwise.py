@@ -1,4 +1,4 @@
-"""Stages that take each language pair by itself: segments of its rows with their vectors."""
+"""Stages that process each language pair separately: segments of rows with their vectors."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from prism_mt.encoders.sentence import Vectors
 
 @dataclass(frozen=True)
 class Piece:
-    """One part of a chunk, and where its rows start in the chunk."""
+    """One part of a chunk, and the position of its rows in the chunk."""
 
     chunk: int
     part: Part
@@ -24,7 +24,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Segment:
-    """Rows of one language pair that are looked at together."""
+    """Rows of one language pair that are processed together."""
 
     index: int
     pieces: tuple[Piece, ...]
@@ -41,7 +41,7 @@ class PairJob:
 
 
 def cut_segments(chunks: Sequence[Chunk], max_rows: int) -> list[Segment]:
-    """The rows of each pair in segments of about equal size, none much larger than `max_rows`."""
+    """Split the rows of each pair into segments of about equal size, none much larger than `max_rows`."""
     pairs: dict[str, list[Piece]] = {}
     for chunk in chunks:
         start = 0
@@ -53,7 +53,7 @@ def cut_segments(chunks: Sequence[Chunk], max_rows: int) -> list[Segment]:
 
 
 def _balanced(pieces: list[Piece], max_rows: int) -> list[list[Piece]]:
-    """A small last segment would have few neighbors and other margins, so all get the same size."""
+    """Make segments equally large: a small last one would have few neighbors and different margins."""
     total = sum(piece.part.rows for piece in pieces)
     size = total / math.ceil(total / max_rows)
     groups: list[list[Piece]] = [[]]
@@ -67,14 +67,14 @@ def _balanced(pieces: list[Piece], max_rows: int) -> list[list[Piece]]:
 
 
 def save_vectors(step: Margin, store: Store, index: int, rows: Sequence[Row]) -> None:
-    """Embed the sentences of a chunk for a later pairwise stage; half precision is enough for a margin."""
+    """Embed the sentences of a chunk for a later pairwise stage; half precision is enough for margins."""
     vectors, sides = step.embed(rows)
     save_array(store.path(index, "vectors.npy"), vectors.astype(np.float16))
     save_array(store.path(index, "sides.npy"), sides)
 
 
 def run_segment(job: PairJob, segment: Segment) -> Chunk:
-    """Filter one segment; one that an earlier run has finished is only reported."""
+    """Filter one segment; if an earlier run has finished it, just return its report."""
     store, previous = Store(job.output), Store(job.previous)
     finished = store.load_done(segment.index)
     if finished is not None:
@@ -92,7 +92,7 @@ def run_segment(job: PairJob, segment: Segment) -> Chunk:
 
 
 def _vectors(store: Store, piece: Piece) -> tuple[Vectors, Vectors] | None:
-    """The vectors of the two sides of the rows of a piece; None when the encoder does not know a language."""
+    """Vectors of both sides of a piece's rows; None if the encoder does not support a language."""
     sides = np.load(store.path(piece.chunk, "sides.npy"))[piece.start : piece.start + piece.part.rows]
     if len(sides) and sides.min() < 0:
         return None

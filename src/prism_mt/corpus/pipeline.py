@@ -1,4 +1,4 @@
-"""The whole preparation: sources, stages, vocabulary, shards and report."""
+"""Corpus preparation: sources, stages, vocabulary, shards and report."""
 
 import dataclasses
 import json
@@ -28,7 +28,7 @@ from prism_mt.text.subwords import Vocabulary
 
 @dataclass(frozen=True)
 class Preparation:
-    """A configuration with its files found and its steps built."""
+    """A configuration with its files located and its steps built."""
 
     config: CorpusConfig
     root: Path
@@ -39,12 +39,12 @@ class Preparation:
 
     @property
     def work(self) -> Path:
-        """Where unfinished work is kept."""
+        """Directory for unfinished work."""
         return self.output / "work"
 
 
 def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str) -> Preparation:
-    """Check everything that can be checked before the first row is read."""
+    """Check everything that can be checked before reading the first row."""
     _check_numbers(config, where)
     sources = tuple(find_sources(config, root))
     _check_languages(config, sources, where)
@@ -84,7 +84,7 @@ def _check_numbers(config: CorpusConfig, where: str) -> None:
             "vocabulary.character_coverage must be above 0 and at most 1",
         ),
         (shards.max_pieces < 1 or shards.tokens < 1, "shards.max_pieces and tokens must be above 0"),
-        (shards.valid < 0, "shards.valid must not be below 0"),
+        (shards.valid < 0, "shards.valid must not be negative"),
         (not 0 <= shards.valid_share < 1, "shards.valid_share must be at least 0 and below 1"),
     ]
     wrong = [message for broken, message in rules if broken]
@@ -100,12 +100,12 @@ def _check_languages(config: CorpusConfig, sources: Sequence[Source], where: str
         strange = {code for pair in source.config.pairs for code in pair.split("-")} - set(config.languages)
         if strange:
             raise PrismError(
-                f"{where}: the pairs of {source.config.path} name {min(strange)}, which is no language of the corpus"
+                f"{where}: the pairs of {source.config.path} name {min(strange)}, which is not a language of the corpus"
             )
 
 
 class PreparedCorpus(NamedTuple):
-    """The folder of the shards, and what each step kept and dropped."""
+    """The shard directory, and what each step kept and dropped."""
 
     folder: Path
     report: Report
@@ -120,10 +120,10 @@ def prepare_corpus(
     ray: str | None = None,
     restart: bool = False,
 ) -> PreparedCorpus:
-    """Filter and sample bitext, train SentencePiece, and write shards to train on.
+    """Filter and sample bitext, train SentencePiece, and write training shards.
 
-    `config` is a TOML file or its content; relative paths in a file start where it is. A run that was interrupted
-    goes on where it stopped unless `restart` is set. `workers` are processes (0: all cores).
+    `config` is a TOML file or its content; relative paths in a file are relative to it. An interrupted run resumes
+    where it stopped unless `restart` is set. `workers` is the number of processes (0: all cores).
     """
     folder, where = Path(), "configuration"
     if not isinstance(config, CorpusConfig):
@@ -138,7 +138,7 @@ def prepare_corpus(
 
 
 def prepare(preparation: Preparation, executor: Executor, restart: bool = False) -> Report:
-    """Run the preparation, going on where an earlier run of the same configuration stopped."""
+    """Run the preparation, resuming an earlier run of the same configuration."""
     _claim(preparation, restart)
     report, finished = Report(), run_stages(preparation, executor)
     for stage in finished:
@@ -164,13 +164,13 @@ def prepare(preparation: Preparation, executor: Executor, restart: bool = False)
 
 
 def _source_model(preparation: Preparation) -> Path | None:
-    """The SentencePiece model of sources, where they have one of their own."""
+    """The SentencePiece model of sources, if they have their own."""
     name = preparation.config.vocabulary.source_model
     return find_files(name, preparation.root)[0] if name else None
 
 
 def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
-    """All stages, each over the chunks of the one before; the rows of all but the last are removed."""
+    """Run all stages, each on the chunks of the previous one; only the last stage's rows are kept."""
     finished: list[Finished] = []
     names = _names(preparation.steps)
     config = preparation.config
@@ -190,7 +190,7 @@ def run_stages(preparation: Preparation, executor: Executor) -> list[Finished]:
         finished.append(run_stage(job, previous, read_blocks(preparation.sources), executor))
         if not finished[-1].sizes():
             step = job.names[-1] if job.names else "read"
-            raise PrismError(f"no rows are left after the step {step}: look at its limits and at the languages")
+            raise PrismError(f"no rows are left after step {step}: check its limits and the languages")
         if previous:
             previous.store.remove_rows()
     return finished
@@ -204,7 +204,7 @@ def _prepare_steps(stage: Stage, previous: Finished | None) -> None:
 
 
 def _names(steps: Sequence[Step]) -> dict[int, str]:
-    """The name of each step in the report; a kind that is used again gets a number."""
+    """Name each step for the report; repeated kinds get a number."""
     names: dict[int, str] = {}
     for step in steps:
         earlier = sum(name.split(" ")[0] == step.kind for name in names.values())
@@ -213,7 +213,7 @@ def _names(steps: Sequence[Step]) -> dict[int, str]:
 
 
 def _vocabulary(preparation: Preparation, corpus: Finished) -> Path:
-    """The SentencePiece model: the configured one, that of an earlier run, or a new one."""
+    """The SentencePiece model: the configured one, an earlier run's, or a new one."""
     config = preparation.config.vocabulary
     if config.model:
         return find_files(config.model, preparation.root)[0]
@@ -234,9 +234,9 @@ def _vocabulary(preparation: Preparation, corpus: Finished) -> Path:
 
 
 def _discard(preparation: Preparation) -> None:
-    """Remove the work, under another name first: half of it must never be taken for all of it."""
+    """Remove unfinished work, renaming it first: half of it must never be mistaken for all of it."""
     discarded = preparation.work.with_name("work.discarded")
-    if discarded.exists():  # by a run that was killed at it
+    if discarded.exists():  # by a run that was killed here
         remove_directory(discarded)
     if preparation.work.exists():
         preparation.work.rename(discarded)
@@ -244,7 +244,7 @@ def _discard(preparation: Preparation) -> None:
 
 
 def _claim(preparation: Preparation, restart: bool) -> None:
-    """Make sure that unfinished work in the output directory is of the same configuration."""
+    """Check that unfinished work in the output directory belongs to the same configuration."""
     plan_file = preparation.work / "plan.json"
     for leftover in preparation.output.glob("*.partial"):
         leftover.unlink()
@@ -259,7 +259,7 @@ def _claim(preparation: Preparation, restart: bool) -> None:
     if plan_file.exists():
         if plan_file.read_text("utf-8") != mine:
             raise PrismError(
-                f"{preparation.work} has unfinished work of another configuration or of files that have changed "
+                f"{preparation.work} has unfinished work from another configuration, or from files that have changed "
                 "since: use --restart to discard it, or another --output"
             )
         return

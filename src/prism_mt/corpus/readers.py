@@ -1,4 +1,4 @@
-"""From source files to rows: blocks of raw lines here, parsed by the workers."""
+"""Read source files into rows: this process cuts blocks of raw lines, the workers parse them."""
 
 import codecs
 import itertools
@@ -18,11 +18,11 @@ from prism_mt.corpus.tmx import read_units
 from prism_mt.text.languages import language
 from prism_mt.text.streams import open_stream
 
-# A multi-parallel line becomes many rows, so its blocks are smaller.
+# A multi-parallel line yields many rows, so its blocks are smaller.
 _BLOCK_BYTES = {"tsv": 2_000_000, "moses": 2_000_000, "jsonl": 400_000, "tmx": 400_000}
 
 Unit = tuple[bytes, ...]
-"""One line of a file, or the two lines of Moses-style files at the same place."""
+"""One line of a file, or two corresponding lines of Moses-style files."""
 Side = tuple[str, str]
 """A language code and a text."""
 
@@ -39,14 +39,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which languages are wanted, and the seed for choosing among pairs."""
+    """The requested languages, and the seed for choosing among pairs."""
 
     languages: frozenset[str]
     seed: int
 
 
 def read_blocks(sources: Sequence[Source]) -> Iterator[Block]:
-    """All sources, cut into blocks in the same way every time."""
+    """Cut all sources into blocks, the same way every time."""
     index = itertools.count()
     for source in sources:
         units: list[Unit] = []
@@ -62,7 +62,7 @@ def read_blocks(sources: Sequence[Source]) -> Iterator[Block]:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, plain or compressed, without their ends and without a byte-order mark."""
+    """Yield the lines of a plain or compressed file, without line ends and byte order mark."""
     for number, line in enumerate(open_stream(path).lines()):
         yield (line if number else line.removeprefix(codecs.BOM_UTF8)).rstrip(b"\r\n")
 
@@ -89,9 +89,9 @@ def _moses_units(files: Sequence[Path]) -> Iterator[Unit]:
 
 
 def parse_block(block: Block, selection: Selection) -> tuple[list[Row], list[Reject], int]:
-    """The rows of a block, what is wrong in its lines, and how many lines have no pair that is asked for.
+    """Parse a block: its rows, its rejected lines, and the number of lines without a requested pair.
 
-    A bad side of a multi-parallel line is rejected by itself: the other languages stay.
+    A bad side of a multi-parallel line is rejected on its own: the other languages stay.
     """
     rows: list[Row] = []
     rejects: list[Reject] = []
@@ -116,7 +116,7 @@ def parse_block(block: Block, selection: Selection) -> tuple[list[Row], list[Rej
 
 
 def _parse(source: Source, unit: Unit) -> tuple[list[Side], float | None]:
-    """The sides of one unit; a ValueError says what is wrong with it."""
+    """Split one unit into sides; a ValueError says what is wrong with it."""
     try:
         texts = [part.decode("utf-8") for part in unit]
     except UnicodeDecodeError:
@@ -161,12 +161,12 @@ def _parse_json(line: str) -> list[Side]:
 
 
 def _problem(code: str, text: str) -> str | None:
-    """What is wrong with a side, if anything."""
+    """Describe what is wrong with a side, if anything."""
     if _usual_code(code) is None:
         return f"unknown language code {code!r}"
     if not text.strip():
         return f"empty {code} side"
-    # JSON can write half of a surrogate pair, which is no character.
+    # JSON can express a lone surrogate, which is not a character.
     return None if _encodable(text) else f"the {code} side is not valid Unicode"
 
 
@@ -180,7 +180,7 @@ def _encodable(text: str) -> bool:
 
 @cache
 def _usual_code(code: str) -> str | None:
-    """The usual code of a language (`deu` and `de-AT` are `de`)."""
+    """The standard code of a language (`deu` and `de-AT` are `de`)."""
     try:
         return language(code).code
     except PrismError:
@@ -188,7 +188,7 @@ def _usual_code(code: str) -> str | None:
 
 
 def _pairs(sides: list[Side], source: Source, line: int, seed: int) -> list[tuple[Side, Side]]:
-    """The pairs that the source's settings ask for."""
+    """The pairs that the source's configuration asks for."""
     pairs = [pair for pair in itertools.combinations(sides, 2) if _asked_for(pair, source.config.pairs)]
     limit = source.config.pairs_per_row
     if limit and len(pairs) > limit:

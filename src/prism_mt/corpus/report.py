@@ -1,4 +1,4 @@
-"""What every step kept and dropped, per language pair: a table for people and a TSV file."""
+"""What every step kept and dropped per language pair: a table on the terminal and a TSV file."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _FILE_WIDTH = 200
 
 
 class Report:
-    """Counts added up over stages, in the order in which the steps ran."""
+    """Counts summed over stages, in the order in which the steps ran."""
 
     def __init__(self) -> None:
         self.counts: Counts = {}
@@ -28,7 +28,7 @@ class Report:
         add_counts(self.counts, counts)
 
     def write_tsv(self, path: Path) -> None:
-        """One line per step and pair: rows before, rows kept, rows dropped, and rows after with repetitions."""
+        """Write one line per step and pair: rows before, kept, dropped, and after with repetitions."""
         with write_atomically(path) as handle:
             handle.write("step\tpair\tbefore\tkept\tdropped\tafter\n")
             for step, pairs in self.counts.items():
@@ -36,7 +36,7 @@ class Report:
                     handle.write(f"{step}\t{pair}\t{before}\t{kept}\t{max(0, before - kept)}\t{after}\n")
 
     def write_rejects(self, path: Path, rejects: Iterable[Reject]) -> None:
-        """One line per line of a source that is not a row: file, line and reason."""
+        """Write one line per rejected source line: file, line and reason."""
         with write_atomically(path) as handle:
             handle.write("file\tline\treason\n")
             for reject in rejects:
@@ -44,14 +44,14 @@ class Report:
                 handle.write(f"{reject.file}\t{reject.line}\t{reject.reason}\n")
 
     def totals(self) -> list[tuple[str, int, int, int]]:
-        """Step, rows before, kept and after, over all pairs."""
+        """Step, rows before, kept and after, summed over all pairs."""
         return [
             (step, *(sum(numbers[place] for numbers in pairs.values()) for place in range(3)))  # type: ignore[misc]
             for step, pairs in self.counts.items()
         ]
 
     def show(self) -> None:
-        """Print the totals of each step, and for each pair what each step dropped."""
+        """Print the totals of each step, and what each step dropped per pair."""
         from rich.console import Console
         from rich.table import Table
 
@@ -89,7 +89,7 @@ class Report:
 
 
 def _rows_of_table(pairs: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
-    """The largest pairs one by one, the many small ones together."""
+    """The largest pairs individually, the many small ones combined."""
     rows: list[tuple[str, Sequence[str]]] = [(pair, [pair]) for pair in pairs[:_MOST_PAIRS]]
     if len(pairs) > _MOST_PAIRS:
         rows.append((f"{len(pairs) - _MOST_PAIRS} others", pairs[_MOST_PAIRS:]))

@@ -1,11 +1,11 @@
-"""One aligned pair of sentences on its way through the preparation."""
+"""Sentence pairs on their way through the preparation."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A sentence pair; the languages are in alphabetical order, so that each pair exists once."""
+    """A sentence pair; languages are in alphabetical order, so that each pair exists once."""
 
     source: int
     """Index of the source file in the configuration."""
@@ -23,7 +23,7 @@ class Row(NamedTuple):
 
 
 class Reject(NamedTuple):
-    """A line that is not a row, and why."""
+    """A rejected line, and why."""
 
     file: str
     line: int
@@ -33,13 +33,13 @@ class Reject(NamedTuple):
 def oriented(
     source: int, line: int, side1: tuple[str, str], side2: tuple[str, str], margin: float | None = None
 ) -> Row:
-    """A row from two (language, text) sides in any order; two sides in one language are ordered by text."""
+    """Make a row from two (language, text) sides in any order; two sides in one language are ordered by text."""
     first, second = sorted((side1, side2))
     return Row(source, line, first[0], second[0], first[1], second[1], margin)
 
 
 def by_cell(rows: Iterable[Row]) -> dict[tuple[int, str], list[Row]]:
-    """Rows by source and language pair, in order of first appearance."""
+    """Group rows by source and language pair, in order of first appearance."""
     cells: dict[tuple[int, str], list[Row]] = {}
     for row in rows:
         cells.setdefault((row.source, row.pair), []).append(row)

@@ -1,4 +1,4 @@
-"""Writes data directories, whose layout `corpus/data_directory` describes."""
+"""Writes data directories; `corpus/data_directory` describes their layout."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ from prism_mt.text.subwords import Vocabulary
 
 
 class ShardWriter:
-    """Writes a data directory; a context manager, whose end writes `meta.json`, the sign that all is there."""
+    """Writes a data directory; a context manager whose exit writes `meta.json`, the sign of a complete directory."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class ShardWriter:
         shard_tokens: int = 2**25,
         source_sentencepiece: bytes | None = None,
     ) -> None:
-        """`source_sentencepiece` is the vocabulary of sources, where they have one of their own."""
+        """`source_sentencepiece` is the vocabulary of sources, if they have their own."""
         vocabulary = Vocabulary(sentencepiece)
         language_tags(vocabulary, languages, str(folder))
         self.source_size: int | None = None
@@ -43,7 +43,7 @@ class ShardWriter:
         self._shard_tokens = shard_tokens
         self._open: dict[Part, _OpenShard] = {"train": _OpenShard(), "valid": _OpenShard()}
         self._written: dict[Part, list[str]] = {"train": [], "valid": []}
-        # Until the end the directory must not look complete.
+        # Until the end, the directory must not look complete.
         (folder / "meta.json").unlink(missing_ok=True)
         for name, model in (("spm.model", sentencepiece), ("spm.source.model", source_sentencepiece)):
             if model is not None:
@@ -61,16 +61,16 @@ class ShardWriter:
     ) -> None:
         """Add one pair as pieces without special tokens; an empty `source` makes it a single sentence.
 
-        `in_source_pieces` are both texts in the vocabulary of sources, where that is another one.
+        `in_source_pieces` holds both texts in the source vocabulary, if it is a separate one.
         """
         if (in_source_pieces is None) != (self.source_size is None):
-            raise PrismError(f"{self.folder}: pieces of the source vocabulary must be given if there is one")
+            raise PrismError(f"{self.folder}: a separate source vocabulary needs the texts in its pieces")
         if not target:
             raise PrismError(f"{self.folder}: a {source_language}-{target_language} pair has an empty target")
         try:
             languages = self._position[source_language], self._position[target_language]
         except KeyError as error:
-            raise PrismError(f"{self.folder}: language {error.args[0]} was not announced") from error
+            raise PrismError(f"{self.folder}: language {error.args[0]} was not declared") from error
         shard = self._open[part]
         row: tuple[int, ...] = (*shard.add(source, target), *languages)
         if in_source_pieces is not None:
@@ -96,7 +96,7 @@ class ShardWriter:
     def _write_pieces(self, name: str, pieces: "_Pieces", size: int) -> None:
         tokens = np.concatenate(pieces.pieces)
         if len(tokens) and not 0 <= tokens.min() <= tokens.max() < size:
-            raise PrismError(f"{self.folder}: a piece is outside of the vocabulary of {size}")
+            raise PrismError(f"{self.folder}: a piece id exceeds the vocabulary of {size}")
         _save(self.folder / name, tokens.astype(np.uint16 if size <= 2**16 else np.uint32))
 
     def __enter__(self) -> "ShardWriter":
@@ -109,7 +109,7 @@ class ShardWriter:
             self.close()
 
     def close(self) -> None:
-        """Write what is left and `meta.json`."""
+        """Write the remaining rows and `meta.json`."""
         self._flush("train")
         self._flush("valid")
         meta = {
@@ -127,14 +127,14 @@ class ShardWriter:
 
 
 class _Pieces:
-    """Pieces that wait to be written."""
+    """Pieces waiting to be written."""
 
     def __init__(self) -> None:
         self.pieces: list[NDArray[np.int64]] = []
         self.length = 0
 
     def add(self, source: Sequence[int], target: Sequence[int]) -> tuple[int, int, int]:
-        """Add two texts; their offset and lengths."""
+        """Add two texts; return their offset and lengths."""
         start = self.length
         self.pieces += [np.asarray(side, dtype=np.int64) for side in (source, target)]
         self.length += len(source) + len(target)
@@ -142,7 +142,7 @@ class _Pieces:
 
 
 class _OpenShard(_Pieces):
-    """Rows that wait to be written, and their pieces in the vocabulary of sources."""
+    """Rows waiting to be written, and their pieces in the source vocabulary."""
 
     def __init__(self) -> None:
         super().__init__()

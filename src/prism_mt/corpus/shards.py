@@ -1,4 +1,4 @@
-"""The last stage: pieces instead of text, a validation part, and shards."""
+"""The last stage: encode text as pieces, select validation rows, write shards."""
 
 import itertools
 from collections import Counter
@@ -22,12 +22,12 @@ from prism_mt.corpus.steps.decontaminate import load_held_out
 from prism_mt.corpus.store import Chunk, Counts, Part, Store, add_counts, save_array
 
 Sides = list[list[int]]
-"""Pieces of the two texts of a row, and where sources have a vocabulary of their own, both texts in that, too."""
+"""Pieces of a row's two texts and, if sources have their own vocabulary, of both texts in that one."""
 
 
 @dataclass(frozen=True)
 class EncodeJob:
-    """What a worker needs to turn rows into pieces."""
+    """What a worker needs to encode rows."""
 
     rows: Path
     output: Path
@@ -36,7 +36,7 @@ class EncodeJob:
     heldout: tuple[Path, ...]
     seed: int
     source_model: Path | None = None
-    """For sources alone, where they have a vocabulary of their own."""
+    """For sources only, if they have their own vocabulary."""
 
 
 def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
@@ -63,7 +63,7 @@ def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
     save_array(
         store.path(chunk.index, "index.npy"), np.array(index, dtype=np.int32).reshape(-1, 1 + 2 * len(models))
     )
-    # Rows of one part stay together, so the lengths of the parts tell the pair of each row.
+    # Rows of one part stay together, so the part lengths tell each row's pair.
     encoded = Chunk(
         chunk.index,
         tuple(Part(source, pair, number, 0, 0) for (source, pair), number in parts.items()),
@@ -75,7 +75,7 @@ def encode_chunk(job: EncodeJob, chunk: Chunk) -> Chunk:
 
 
 def _encode_sides(rows: list[Row], encode: Callable[[list[str]], list[list[int]]]) -> dict[str, list[int]]:
-    """The pieces of each different text."""
+    """Encode each distinct text once."""
     texts = list(dict.fromkeys(text for row in rows for text in (row.text1, row.text2)))
     return dict(zip(texts, encode(texts), strict=True))
 
@@ -88,7 +88,7 @@ def _count(rows: list[Row], parts: Counter[tuple[int, str]]) -> dict[str, list[i
 
 
 def _set_aside(row: Row, job: EncodeJob) -> bool:
-    """Whether a sentence of the row is one of those kept for validation, in whatever pair it occurs."""
+    """Whether a sentence of the row is set aside for validation, in whatever pair it occurs."""
     share = job.config.valid_share if job.config.valid else 0.0
     return any(fraction(job.seed, "valid", text) < share for text in (row.text1, row.text2))
 
@@ -97,13 +97,13 @@ def _set_aside(row: Row, job: EncodeJob) -> bool:
 def _encoder(path: str) -> Callable[[list[str]], list[list[int]]]:
     import sentencepiece
 
-    # One thread: the chunks already go to all cores.
+    # One thread: the chunks already use all cores.
     processor: Any = sentencepiece.SentencePieceProcessor(model_file=path, num_threads=1)
     return lambda texts: list(processor.encode(texts))
 
 
 def encode(job: EncodeJob, finished: Finished, executor: Executor) -> Finished:
-    """Encode all chunks; fails when training rows have sentences of held-out files."""
+    """Encode all chunks; fail if training rows contain sentences of held-out files."""
     chunks, counts, overlaps = [], Counts(), 0
     for chunk in track(executor.map(encode_chunk, job, finished.chunks), "encode", len(finished.chunks)):
         add_counts(counts, chunk.counts)
@@ -111,14 +111,14 @@ def encode(job: EncodeJob, finished: Finished, executor: Executor) -> Finished:
         overlaps += chunk.overlaps
     if overlaps:
         raise PrismError(
-            f"{overlaps} rows have a sentence of the held-out files ({', '.join(p.name for p in job.heldout)}): "
+            f"{overlaps} rows contain a sentence of the held-out files ({', '.join(p.name for p in job.heldout)}): "
             'add a [[step]] with kind = "decontaminate"'
         )
     return Finished(job.output, chunks, counts)
 
 
 def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], folder: Path) -> Counts:
-    """Put the encoded chunks together; returns how many rows went into each part."""
+    """Combine the encoded chunks into shards; return the number of rows in each part."""
     store, valid = Store(job.output), _Validation(job.config.valid)
     own = None if job.source_model is None else job.source_model.read_bytes()
     with ShardWriter(folder, job.model.read_bytes(), languages, job.config.tokens, own) as writer:
@@ -131,7 +131,7 @@ def write_shards(job: EncodeJob, chunks: Sequence[Chunk], languages: list[str], 
         for pair, sides in valid.rows():
             _add(writer, "valid", pair, sides)
     sizes = Counter(pair for pair, *_ in valid.rows())
-    # A sentence set aside trains nothing, also where its pair has validation rows enough without it.
+    # A sentence that was set aside is never trained on, even if its pair has enough validation rows without it.
     set_aside = {pair: [offered, sizes[pair], sizes[pair]] for pair, offered in sorted(valid.offered.items())}
     parts = {
         name: {pair: [n, n, n] for pair, n in sorted(counts.items())}
@@ -147,7 +147,7 @@ def _add(writer: ShardWriter, part: Literal["train", "valid"], pair: str, sides:
 
 
 def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, Sides, bool]]:
-    """Pair, pieces of the two sides, and whether the row was set aside."""
+    """Yield pair, pieces of both sides, and whether the row was set aside."""
     tokens, index = (np.load(store.path(chunk.index, f"{name}.npy")) for name in ("tokens", "index"))
     pairs = [part.pair for part in chunk.parts for _ in range(part.rows)]
     start = 0
@@ -158,7 +158,7 @@ def _read_rows(store: Store, chunk: Chunk) -> Iterator[tuple[str, Sides, bool]]:
 
 
 class _Validation:
-    """Of the rows set aside, a fixed number per pair from all over the corpus: those with the smallest hashes."""
+    """A fixed number of set-aside rows per pair from all over the corpus: those with the smallest hashes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -168,7 +168,7 @@ class _Validation:
     def offer(self, pair: str, sides: Sides) -> None:
         self.offered[pair] += 1
         found = self._found.setdefault(pair, {})
-        # A row that the sampling repeats has the same hash each time.
+        # A row repeated by sampling has the same hash each time.
         found[hash64(f"{sides[0]} {sides[1]}")] = sides
         if len(found) > self._limit:
             del found[max(found)]

@@ -1,4 +1,4 @@
-"""Steps in groups that run together: each stage reads the chunks of the one before and writes its own."""
+"""Groups of steps that run together: each stage reads the previous stage's chunks and writes its own."""
 
 import json
 from collections import Counter
@@ -22,15 +22,15 @@ from prism_mt.corpus.store import Chunk, Counts, Store, add_counts, count_pairs,
 
 @dataclass(frozen=True)
 class Stage:
-    """Filters that go over each chunk together, and what follows them."""
+    """Filters that process each chunk together, and the step that follows them."""
 
     filters: tuple[Filter, ...] = ()
     ordered: Ordered | None = None
     """A step that decides about the filtered rows in order."""
     embed: Margin | None = None
-    """A step that wants the vectors of the filtered rows."""
+    """A step that needs vectors of the filtered rows."""
     pairwise: Margin | None = None
-    """A step that takes each language pair by itself; it stands alone."""
+    """A step that processes each language pair separately; it forms a stage of its own."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -40,7 +40,7 @@ class Stage:
 
 
 def plan(steps: Sequence[Step]) -> list[Stage]:
-    """Cut a list of steps into stages.
+    """Divide a list of steps into stages.
 
     A step that needs the corpus starts a stage, an ordered step ends one, a margin filter takes two: vectors, pairs.
     The first stage reads the sources.
@@ -71,14 +71,14 @@ class Job:
 
     stage: Stage
     names: tuple[str, ...]
-    """The names of the stage's steps in reports."""
+    """Names of the stage's steps in reports."""
     output: Path
     previous: Path | None
     selection: Selection
 
 
 def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
-    """Take one block or chunk through the stage; a chunk that an earlier run has finished is only reported."""
+    """Run one block or chunk through the stage; if an earlier run has finished it, just return its report."""
     store = Store(job.output)
     finished = store.load_done(item.index)
     if finished is not None:
@@ -99,7 +99,7 @@ def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
         counts[job.names[place]] = count_pairs(before, rows)
     parts = store.write(item.index, rows)
     chunk = Chunk(item.index, parts, counts, tuple(rejects))
-    # The rows are grouped in the file, and what belongs to them must be in the same order.
+    # The file groups the rows, and everything that belongs to them must be in the same order.
     rows = [row for group in by_cell(rows).values() for row in group]
     if job.stage.ordered is not None:
         save_array(store.path(item.index, "keys.npy"), job.stage.ordered.keys(rows))
@@ -110,7 +110,7 @@ def run_chunk(job: Job, item: Block | Chunk) -> Chunk:
 
 
 class Finished:
-    """The output of a stage: what the next steps see as the corpus."""
+    """The output of a stage: the corpus as the next steps see it."""
 
     def __init__(self, directory: Path, chunks: Sequence[Chunk], counts: Counts) -> None:
         self.directory = directory
@@ -137,7 +137,7 @@ class Finished:
 
 
 def run_stage(job: Job, previous: Finished | None, blocks: Iterable[Block], executor: Executor) -> Finished:
-    """Run a stage over what the one before has left, or load it when an earlier run has completed it."""
+    """Run a stage on the previous one's output, or load it if an earlier run has completed it."""
     store, mark = Store(job.output), job.output / "complete.json"
     if mark.exists():
         counts: Counts = json.loads(mark.read_text("utf-8"))
@@ -168,7 +168,7 @@ def _brief(chunk: Chunk) -> Chunk:
 
 
 def _decide(store: Store, chunk: Chunk, step: Ordered, name: str) -> Chunk:
-    """Let the ordered step decide about a chunk; its state follows from the keys, also of chunks done before."""
+    """Let the ordered step decide about a chunk; its state follows from the keys, including those of earlier chunks."""
     keys: Any = np.load(store.path(chunk.index, "keys.npy"))
     copies = step.decide(keys, [((part.source, part.pair), part.rows) for part in chunk.parts])
     if name in chunk.counts:

@@ -1,4 +1,4 @@
-"""The rows between two stages, in chunk files that can be read pair by pair."""
+"""Rows between two stages, in chunk files that can be read pair by pair."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from prism_mt._core.files import write_atomically
 from prism_mt.corpus.rows import Reject, Row, by_cell
 
 Counts = dict[str, dict[str, list[int]]]
-"""By step and language pair: rows before, rows kept, and rows after with repetitions."""
+"""Per step and language pair: rows before, rows kept, and rows after with repetitions."""
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Chunk:
-    """What a worker reports about a chunk it has written."""
+    """A worker's report about a chunk it has written."""
 
     index: int
     parts: tuple[Part, ...]
@@ -42,7 +42,7 @@ class Chunk:
 
     @property
     def rows(self) -> int:
-        """Rows in the file, before any ordered step decided about them."""
+        """Rows in the file, before any decision of an ordered step."""
         return sum(part.rows for part in self.parts)
 
 
@@ -56,23 +56,23 @@ def add_counts(totals: Counts, counts: Counts) -> None:
 
 
 def count_pairs(before: Iterable[Row], after: Iterable[Row]) -> dict[str, list[int]]:
-    """Rows before and after a filter, by language pair."""
+    """Count rows before and after a filter by language pair."""
     old, new = Counter(row.pair for row in before), Counter(row.pair for row in after)
     return {pair: [old[pair], new[pair], new[pair]] for pair in sorted(old | new)}
 
 
 class Store:
-    """A directory of numbered chunks: rows, optionally keys for an ordered step and its decision, and a done mark."""
+    """A directory of numbered chunks: rows, optional keys and decisions of an ordered step, and a done mark."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def path(self, index: int, kind: str) -> Path:
-        """The file of one kind (`rows.gz`, `keys.npy`, `copies.npy`, `done.json`) of a chunk."""
+        """Path of one kind of file (`rows.gz`, `keys.npy`, `copies.npy`, `done.json`) of a chunk."""
         return self.directory / f"{index:06d}.{kind}"
 
     def write(self, index: int, rows: Iterable[Row]) -> tuple[Part, ...]:
-        """Write the rows of a chunk, grouped by source and pair, each group a gzip member of its own."""
+        """Write the rows of a chunk, grouped by source and pair, each group as a separate gzip member."""
         parts, offset = [], 0
         with write_atomically(self.path(index, "rows.gz"), "wb") as handle:
             for (source, pair), group in by_cell(rows).items():
@@ -84,7 +84,7 @@ class Store:
         return tuple(parts)
 
     def read_part(self, index: int, part: Part) -> list[Row]:
-        """The rows of one part, as written."""
+        """Read the rows of one part, as written."""
         with open(self.path(index, "rows.gz"), "rb") as handle:
             handle.seek(part.offset)
             columns = json.loads(gzip.decompress(handle.read(part.length)))
@@ -92,7 +92,7 @@ class Store:
         return [Row(part.source, line, lang1, lang2, *rest) for line, *rest in zip(*columns, strict=True)]
 
     def read(self, chunk: Chunk) -> list[Row]:
-        """The rows of a chunk, each as often as the ordered step decided."""
+        """Read the rows of a chunk, each as often as the ordered step decided."""
         rows = [row for part in chunk.parts for row in self.read_part(chunk.index, part)]
         copies = self.copies(chunk.index)
         if copies is None:
@@ -100,7 +100,7 @@ class Store:
         return [row for row, times in zip(rows, copies.tolist(), strict=True) for _ in range(times)]
 
     def copies(self, index: int) -> npt.NDArray[np.int64] | None:
-        """How often the ordered step wants each row of a chunk; None when there was no such step."""
+        """Copies of each row that the ordered step decided on; None if there was no such step."""
         path = self.path(index, "copies.npy")
         return np.load(path) if path.exists() else None
 
@@ -118,7 +118,7 @@ class Store:
             )
 
     def load_done(self, index: int) -> Chunk | None:
-        """The report on a finished chunk; None when it is not finished."""
+        """The report on a finished chunk; None if it is not finished."""
         path = self.path(index, "done.json")
         if not path.exists():
             return None
@@ -146,13 +146,13 @@ class Store:
 
 
 def save_array(path: Path, array: npt.NDArray[np.generic]) -> None:
-    """Write a NumPy array that appears whole or not at all."""
+    """Write a NumPy array that appears complete or not at all."""
     with write_atomically(path, "wb") as handle:
         np.save(handle, array, allow_pickle=False)
 
 
 def remove_directory(path: Path) -> None:
-    """Delete a directory and what is in it."""
+    """Delete a directory and its content."""
     try:
         shutil.rmtree(path)
     except OSError as error:

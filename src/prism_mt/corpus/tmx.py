@@ -1,4 +1,4 @@
-"""Translation memories: TMX files, read unit by unit."""
+"""TMX translation memories, read unit by unit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_units(path: Path) -> Iterator[list[tuple[str, str]]]:
-    """The (language, text) sides of each translation unit."""
+    """Yield the (language, text) sides of each translation unit."""
     parser: Any = ElementTree.XMLPullParser(("start", "end"))
     root: ElementTree.Element | None = None
     try:
@@ -22,7 +22,7 @@ def read_units(path: Path) -> Iterator[list[tuple[str, str]]]:
                 root = element if root is None else root
                 if event == "end" and _local(element) == "tu":
                     yield [_side(variant) for variant in element.iter() if _local(variant) == "tuv"]
-                    # The parser keeps what it has read: without this a large memory would be held whole.
+                    # The parser keeps what it has read: without this, a large file would be held in memory.
                     root.clear()
         parser.close()
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # the latter two: an unknown encoding

@@ -1,4 +1,4 @@
-"""SentencePiece models from a balanced sample of sentences."""
+"""SentencePiece models trained on a balanced sample of sentences."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from prism_mt.corpus.steps.base import Corpus
 
 @dataclass(frozen=True)
 class Recipe:
-    """What to train."""
+    """Parameters of a SentencePiece model."""
 
     size: int
     kind: Literal["unigram", "bpe"] = "unigram"
@@ -24,9 +24,9 @@ class Recipe:
     character_coverage: float = 0.9995
     split_digits: bool = False
     symbols: tuple[str, ...] = ()
-    """Control symbols, such as language tags; text never turns into one."""
+    """Control symbols, such as language tags; text never encodes to one."""
     exact: bool = False
-    """Fail when the sample is too small for `size`, instead of making a smaller model."""
+    """Fail if the sample is too small for `size`, instead of training a smaller model."""
 
 
 def train_sentencepiece(sentences: Iterator[str], path: Path, recipe: Recipe) -> None:
@@ -49,13 +49,13 @@ def train_sentencepiece(sentences: Iterator[str], path: Path, recipe: Recipe) ->
             pad_id=1,
             eos_id=2,
             unk_id=3,
-            # A fixed number, not that of the machine: sums of floats depend on how the work is cut.
+            # A fixed number, not the machine's: sums of floats depend on how the work is divided.
             num_threads=8,
             train_extremely_large_corpus=recipe.size > 100_000,
             minloglevel=2,
         )
     except RuntimeError as error:
-        # Its messages start with a place in its source code and a condition.
+        # Its messages start with a source location and a condition.
         reason = str(error).rsplit("] ", 1)[-1].strip()
         raise PrismError(f"SentencePiece could not be trained with {recipe.size} pieces: {reason}") from error
     with write_atomically(path, "wb") as handle:
@@ -63,7 +63,7 @@ def train_sentencepiece(sentences: Iterator[str], path: Path, recipe: Recipe) ->
 
 
 def sample_sentences(corpus: Corpus, total: int, temperature: float, seed: int) -> Iterator[str]:
-    """About `total` different sentences, the languages in proportion to size ** (1 / temperature)."""
+    """About `total` distinct sentences, with languages in proportion to size ** (1 / temperature)."""
     sizes: dict[str, int] = {}
     for (_, pair), size in corpus.sizes().items():
         for language in pair.split("-"):
@@ -81,7 +81,7 @@ def sample_sentences(corpus: Corpus, total: int, temperature: float, seed: int) 
 
 
 class _Sample:
-    """The texts with the smallest hashes: a uniform sample of the different texts in a stream."""
+    """The texts with the smallest hashes: a uniform sample of the distinct texts in a stream."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -91,7 +91,7 @@ class _Sample:
     def offer(self, key: int, text: str) -> None:
         if key < self._limit:
             self._texts[key] = text
-            # Cutting back only now and then keeps the cost per text constant.
+            # Pruning only now and then keeps the cost per text constant.
             if len(self._texts) > 2 * self._size + 1000:
                 self._shrink()
 

@@ -1,1 +1,1 @@
-"""The steps of corpus preparation, one class a file."""
+"""The steps of corpus preparation, one class per file."""

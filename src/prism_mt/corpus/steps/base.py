@@ -1,4 +1,4 @@
-"""What a step is: a filter of rows on their own, or an ordered decision that remembers the rows before."""
+"""Base classes of steps: filters of independent rows, and ordered decisions that depend on earlier rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from prism_mt._core.errors import PrismError
 from prism_mt.corpus.rows import Row
 
 Cell = tuple[int, str]
-"""A source index and a language pair: what caps and shares count by."""
+"""A source index and a language pair: the unit of caps and shares."""
 Copies = npt.NDArray[np.int64]
-"""How often each row goes on: 0 drops it."""
+"""Number of copies of each row that go on; 0 drops it."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Context:
     seed: int
     languages: tuple[str, ...]
     groups: tuple[str, ...]
-    """The group name of each source, by its index."""
+    """Group names of the sources, by index."""
     root: Path
     heldout: tuple[Path, ...] = ()
 
 
 class Corpus(Protocol):
-    """All rows that reach a step, for steps that must see them before they can decide."""
+    """All rows that reach a step, for steps that must see them before deciding."""
 
     directory: Path
-    """Where a step may keep what it has learned, so that a resumed run finds it."""
+    """Directory where a step may save what it has learned for a resumed run."""
 
     def sizes(self) -> Mapping[Cell, int]:
         """Rows by source and language pair."""
@@ -46,7 +46,7 @@ class Corpus(Protocol):
 
 
 class Step(ABC):
-    """One step; the class is its kind, and the nested Config what can be set."""
+    """One step; the class defines its kind, the nested Config its settings."""
 
     kind: ClassVar[str]
     needs_corpus: ClassVar[bool] = False
@@ -61,14 +61,14 @@ class Step(ABC):
         self.context = context
 
     def check(self) -> None:  # noqa: B027 (most steps have nothing to check)
-        """Fail before the first row is read when a setting or an installed package makes the step impossible."""
+        """Fail before the first row is read if a setting or a missing package makes the step impossible."""
 
     def prepare(self, corpus: Corpus) -> None:  # noqa: B027 (most steps have nothing to prepare)
-        """Learn from the corpus what the step needs; only called when `needs_corpus`."""
+        """Learn from the corpus what the step needs; called only if `needs_corpus`."""
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Fail when a setting names something that the corpus does not have."""
+    """Fail if a setting names something that the corpus does not have."""
     strange = sorted(set(given) - set(known))
     if strange:
         raise PrismError(
@@ -77,24 +77,24 @@ def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
 
 
 class Filter(Step):
-    """A step that looks at a chunk of rows and nothing else, so that chunks can go through in any order."""
+    """A step that processes each chunk on its own, so that chunks can run in any order."""
 
     @abstractmethod
     def apply(self, rows: list[Row]) -> list[Row]:
-        """The rows that stay, perhaps changed."""
+        """Return the rows to keep, possibly changed."""
 
 
 class Ordered(Step):
-    """A step whose decision on a row depends on the rows before it.
+    """A step whose decision about a row depends on the rows before it.
 
-    The workers compute the keys; the decisions are made in one place, in order. A resumed run makes them again
-    from the stored keys, so they must follow from the keys and the cells alone.
+    The workers compute the keys; the decisions are made in one place, in order. A resumed run repeats them from the
+    stored keys, so they must depend on the keys and cells alone.
     """
 
     @abstractmethod
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
-        """One entry per row with all that the decision needs to know of its text."""
+        """Return one entry per row with everything the decision needs to know about its text."""
 
     @abstractmethod
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
-        """Copies of each row of a chunk; `cells` are the runs of rows of one cell with their length."""
+        """Return the copies of each row of a chunk; `cells` lists runs of rows of one cell with their lengths."""

@@ -1,4 +1,4 @@
-"""No more than so many rows of a language pair or a language."""
+"""Limit the number of rows per language pair or language."""
 
 from array import array
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from prism_mt.corpus.steps.quota import Drawn, Quota
 
 
 class Cap(Drawn):
-    """Keeps at most so many rows of each pair and language, at random or those with the best margins."""
+    """Keeps a limited number of rows per pair and language, at random or those with the best margins."""
 
     kind = "cap"
 
     @dataclass(frozen=True)
     class Config:
-        """Settings of the step; a limit of 0 is none."""
+        """Settings of the step; a limit of 0 means none."""
 
-        pair: int = option("rows of a language pair at most; 0 is no limit", 0)
-        language: int = option("rows of a language at most; 0 is no limit", 0)
+        pair: int = option("maximum number of rows per language pair; 0: no limit", 0)
+        language: int = option("maximum number of rows per language; 0: no limit", 0)
         groups: list[str] = option("count and cap only rows of these groups; empty: all", [])
         pairs: list[str] = option("count and cap only these language pairs; empty: all", [])
         by: Literal["random", "margin"] = option("keep rows at random, or those with the best margins", "random")
@@ -33,22 +33,22 @@ class Cap(Drawn):
     config: Config
 
     def check(self) -> None:
-        """The groups must be known, and margins are compared within a pair."""
+        """Check that groups are known, and that margins are compared within a pair."""
         check_names(self.config.groups, self.context.groups, "the group")
         languages = [code for pair in self.config.pairs for code in pair.split("-")]
         check_names(languages, self.context.languages, "the language")
         if min(self.config.pair, self.config.language) < 0:
-            raise PrismError("a limit of the cap step must not be below 0")
+            raise PrismError("a limit of the cap step must not be negative")
         if self.config.by == "margin" and self.config.groups:
             raise PrismError("a cap by margin is per language pair over all groups: leave out groups")
 
     @property
     def _pairs(self) -> set[str]:
-        """Rows name their pair alphabetically."""
+        """The pairs as rows name them, with languages in alphabetical order."""
         return {"-".join(sorted(pair.split("-"))) for pair in self.config.pairs}
 
     def prepare(self, corpus: Corpus) -> None:
-        """Work out how many rows of each cell may stay."""
+        """Compute how many rows of each cell may stay."""
         sizes = corpus.sizes()
         capped = {cell: size for cell, size in sizes.items() if self._concerns(cell)}
         wanted = dict(sizes) | capped_sizes(capped, self.config.pair, self.config.language)
@@ -57,13 +57,13 @@ class Cap(Drawn):
         self.quotas = {cell: Quota(size, wanted[cell]) for cell, size in sizes.items()}
 
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
-        """The margin of each row, or a chance."""
+        """The margin of each row, or a random number."""
         if self.config.by == "random":
             return super().keys(rows)
         return np.array([np.nan if row.margin is None else row.margin for row in rows], dtype=np.float32)
 
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
-        """1 for rows within the limits."""
+        """Return 1 for rows within the limits."""
         if self.config.by == "random":
             return super().decide(keys, cells)
         copies, start = np.ones(len(keys), dtype=np.int64), 0
@@ -80,7 +80,7 @@ class Cap(Drawn):
         )
 
     def _prepare_margins(self, corpus: Corpus, wanted: dict[Cell, int]) -> None:
-        """Find, for each pair, the margin that the last row to stay has."""
+        """Find each pair's margin threshold: that of the last row to stay."""
         margins = {pair: array("f") for _, pair in wanted}
         for row in corpus.rows():
             if row.pair in margins:
@@ -94,14 +94,14 @@ class Cap(Drawn):
 
 
 class _Best:
-    """Takes the rows with the largest margins; of equal ones at the limit, the first that come."""
+    """Takes the rows with the largest margins; among equal ones at the limit, the first ones."""
 
     def __init__(self, margins: npt.NDArray[np.float32], wanted: int) -> None:
         self._limit = np.float32(np.inf) if wanted == 0 else np.partition(margins, -wanted)[-wanted]
         self._ties = wanted - int((margins > self._limit).sum())
 
     def take(self, margins: npt.NDArray[np.float32]) -> Copies:
-        """1 for the rows that stay."""
+        """Return 1 for the rows that stay."""
         above = margins > self._limit
         equal = margins == self._limit
         equal &= np.cumsum(equal) <= self._ties
@@ -111,7 +111,7 @@ class _Best:
 
 
 def capped_sizes(sizes: dict[Cell, int], pair_limit: int, language_limit: int) -> dict[Cell, int]:
-    """Rows of each cell under the limits; a limit is shared by the cells in proportion to their size."""
+    """Compute the rows of each cell under the limits; cells share a limit in proportion to their size."""
     pairs: dict[str, float] = {}
     for (_, pair), size in sizes.items():
         pairs[pair] = pairs.get(pair, 0.0) + size
@@ -127,7 +127,7 @@ def capped_sizes(sizes: dict[Cell, int], pair_limit: int, language_limit: int) -
 
 
 def _rounded(sizes: dict[Cell, int], factors: dict[str, float]) -> dict[Cell, int]:
-    """Whole numbers whose sum over the cells of a pair is that pair's limit, not one less per cell."""
+    """Round so that the cells of a pair add up to the pair's limit, instead of losing one row per cell."""
     before: dict[str, int] = {}
     rounded = {}
     for cell, size in sizes.items():

@@ -1,4 +1,4 @@
-"""Sentences of held-out files must not be trained on."""
+"""Keep the sentences of held-out files out of the training data."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,12 +16,12 @@ from prism_mt.corpus.steps.base import Filter
 
 
 class Decontaminate(Filter):
-    """Drops rows with a side that is, but for case, spaces and punctuation, a sentence of a held-out file."""
+    """Drops rows with a side that equals a held-out sentence, apart from case, spaces and punctuation."""
 
     kind = "decontaminate"
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows that share no sentence with the held-out files."""
+        """Return the rows that share no sentence with the held-out files."""
         overlaps = load_held_out(self.context.heldout).overlaps(rows)
         return [row for row, held in zip(rows, overlaps, strict=True) if not held]
 
@@ -46,7 +46,7 @@ class HeldOut:
 
 @lru_cache(maxsize=1)
 def load_held_out(paths: tuple[Path, ...]) -> HeldOut:
-    """The sentences of these files, read once in each process."""
+    """Read the sentences of these files, once per process."""
     return HeldOut(paths)
 
 
@@ -58,7 +58,7 @@ def _cached(cache: dict[str, int], text: str) -> int:
 
 
 def read_sentences(path: Path) -> Iterator[str]:
-    """Every text of a held-out file: the values of JSON lines, the columns of TSV, or whole lines."""
+    """Yield every text of a held-out file: the values of JSON lines, the columns of TSV, or whole lines."""
     kind = next((suffix for suffix in reversed(path.suffixes) if suffix not in (".gz", ".xz")), "")
     for number, line in enumerate(read_lines(path), 1):
         try:
@@ -67,7 +67,7 @@ def read_sentences(path: Path) -> Iterator[str]:
                 found: dict[str, Any] = json.loads(text)
                 yield from (v for k, v in found.items() if not k.startswith("_") and isinstance(v, str))
             else:
-                # Language codes and other short columns are no sentences.
+                # Language codes and other short columns are not sentences.
                 yield from (column for column in text.split("\t") if len(column) > 3)
         except (ValueError, AttributeError) as error:
             raise PrismError(f"{path}, line {number}: not valid UTF-8 or JSON") from error

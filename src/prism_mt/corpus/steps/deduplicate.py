@@ -12,7 +12,7 @@ from prism_mt.corpus.steps.base import Cell, Context, Copies, Ordered
 
 
 class Deduplicate(Ordered):
-    """Keeps the first of rows with the same two languages and texts."""
+    """Keeps the first of several rows with the same languages and texts."""
 
     kind = "deduplicate"
 
@@ -25,7 +25,7 @@ class Deduplicate(Ordered):
         return np.array([hash64("\t".join(row[2:6])) for row in rows], dtype=np.uint64)
 
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
-        """1 for the first row with a key, 0 for the others."""
+        """Return 1 for the first row with a key, 0 for the others."""
         first = np.zeros(len(keys), dtype=bool)
         first[np.unique(keys, return_index=True)[1]] = True
         first &= ~self._seen.contains(keys)

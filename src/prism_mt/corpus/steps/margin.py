@@ -1,4 +1,4 @@
-"""The margin filter: is a sentence clearly closer to its translation than to its other neighbors?"""
+"""Margin filter: is a sentence clearly closer to its translation than to its other neighbors?"""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ from prism_mt.encoders.sentence import SentenceEncoder, Vectors
 
 
 class Margin(Step):
-    """Drops rows with a small margin, and notes the margin of the others.
+    """Drops rows with a small margin, and records the margin of the others.
 
-    The sentences of a chunk are embedded first; then each language pair is taken by itself, in segments of limited
+    The sentences of a chunk are embedded first; then each language pair is processed separately, in segments of limited
     size, and neighbors are searched among the other language's sentences of the segment. Pairs with a language that
-    the encoder does not know pass as they are.
+    the encoder does not support pass unfiltered.
     """
 
     kind = "margin"
@@ -31,22 +31,20 @@ class Margin(Step):
         """Settings of the step."""
 
         encoder: str = option(
-            "sentence encoder, as `--encoder` names it: `use`, `e5`, `hf:ORG/NAME`, or a folder, relative to `root`",
+            "sentence encoder, as for `--encoder`: `use`, `e5`, `hf:ORG/NAME`, or a folder relative to `root`",
             "use",
         )
         threshold: float = option("drop rows with a smaller margin", 1.04)
         thresholds: dict[str, float] = option(
-            "other thresholds for some groups, such as 1.05 for mined bitext", {}
+            "thresholds for individual groups, such as 1.05 for mined bitext", {}
         )
-        neighbors: int = option("neighbors on each side that the margin is taken over", 4)
-        max_rows: int = option(
-            "rows of a pair that are searched together; more need more memory and time", 100_000
-        )
+        neighbors: int = option("number of neighbors on each side to compute the margin over", 4)
+        max_rows: int = option("rows of a pair searched together; more rows take more memory and time", 100_000)
 
     config: Config
 
     def check(self) -> None:
-        """The encoder and faiss must be there, and the groups known."""
+        """Check that the encoder and faiss are available, and that the groups are known."""
         check_names(self.config.thresholds, self.context.groups, "the group")
         if min(self.config.neighbors, self.config.max_rows) < 1:
             raise PrismError("neighbors and max_rows of the margin step must be above 0")
@@ -54,7 +52,7 @@ class Margin(Step):
         _faiss()
 
     def embed(self, rows: Sequence[Row]) -> tuple[Vectors, npt.NDArray[np.int32]]:
-        """Vectors of the different sentences, and the places of the two sides of each row; -1 when unknown."""
+        """Embed the distinct sentences; return vectors and the indices of each row's sides (-1: unsupported)."""
         encoder = self._encoder()
         known = encoder.languages
         places: dict[str, int] = {}
@@ -66,23 +64,23 @@ class Margin(Step):
         return encoder.encode(list(places)) if places else np.zeros((0, 1), dtype=np.float32), sides
 
     def warn_about(self, languages: Iterable[str]) -> None:
-        """Say which languages pass without a margin."""
+        """Warn about languages that pass without a margin."""
         known = self._encoder().languages
         unknown = sorted(set(languages) - known) if known is not None else []
         if unknown:
             logging.getLogger("prism_mt").warning(
-                "the encoder %s does not support %s: pairs with these languages pass the margin filter as they are",
+                "the encoder %s does not support %s: pairs with these languages pass the margin filter unchecked",
                 self.config.encoder,
                 ", ".join(unknown),
             )
 
     def _encoder(self) -> SentenceEncoder:
-        """The factory keeps the last encoder, so that it is loaded once per process."""
+        """The encoder; the factory keeps the last one, so that it is loaded once per process."""
         folder = self.context.root / self.config.encoder
         return open_sentence_encoder(str(folder) if folder.is_dir() else self.config.encoder)
 
     def apply(self, rows: list[Row], vectors1: Vectors, vectors2: Vectors) -> list[Row]:
-        """Rows of one language pair with a margin that is large enough; the vectors belong to their two sides."""
+        """Return the rows of one language pair with a sufficient margin; the vectors belong to their two sides."""
         margins = margin_scores(vectors1, vectors2, self.config.neighbors)
         kept = []
         for row, margin in zip(rows, margins.tolist(), strict=True):
@@ -93,7 +91,7 @@ class Margin(Step):
 
 
 class MarginColumn(Filter):
-    """Drops rows whose precomputed margin is too small; rows of sources without a margin column stay."""
+    """Drops rows whose precomputed margin is too small; rows without one stay."""
 
     kind = "margin-column"
 
@@ -106,7 +104,7 @@ class MarginColumn(Filter):
     config: Config
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows with a large margin, or none."""
+        """Return rows with a large margin or none."""
         return [row for row in rows if row.margin is None or row.margin >= self.config.threshold]
 
 
@@ -124,7 +122,7 @@ def margin_scores(vectors1: Vectors, vectors2: Vectors, neighbors: int) -> npt.N
 
 
 def _distinct(vectors: Vectors) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """First places of the different vectors, and for every vector which of them it is."""
+    """Indices of the first occurrences of distinct vectors, and for every vector the index of its representative."""
     rows = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))
     _, first, inverse = np.unique(rows.reshape(-1), return_index=True, return_inverse=True)
     return first, inverse

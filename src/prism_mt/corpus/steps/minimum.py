@@ -1,4 +1,4 @@
-"""Languages and pairs that are too small to learn."""
+"""Drop languages and pairs that are too small to learn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from prism_mt.corpus.steps.base import Cell, Corpus, Filter
 
 
 class Minimum(Filter):
-    """Drops language pairs, and all rows of languages, that have too few rows."""
+    """Drops language pairs with too few rows, and all rows of languages with too few."""
 
     kind = "minimum"
     needs_corpus = True
@@ -18,23 +18,23 @@ class Minimum(Filter):
     class Config:
         """Settings of the step."""
 
-        pair: int = option("fewest rows of a language pair", 0)
-        language: int = option("fewest rows of a language, over all its pairs that stay", 0)
+        pair: int = option("minimum number of rows per language pair", 0)
+        language: int = option("minimum number of rows per language, over all its remaining pairs", 0)
 
     config: Config
     kept: frozenset[str] = frozenset()
 
     def prepare(self, corpus: Corpus) -> None:
-        """Find the pairs that stay."""
+        """Find the pairs to keep."""
         self.kept = large_pairs(corpus.sizes(), self.config.pair, self.config.language)
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows of the pairs that stay."""
+        """Return rows of the pairs to keep."""
         return [row for row in rows if row.pair in self.kept]
 
 
 def large_pairs(sizes: Mapping[Cell, int], pair_minimum: int, language_minimum: int) -> frozenset[str]:
-    """Pairs with enough rows whose languages have enough rows in the pairs that stay."""
+    """Find the pairs with enough rows whose languages have enough rows among the remaining pairs."""
     pairs: dict[str, int] = {}
     for (_, pair), size in sizes.items():
         pairs[pair] = pairs.get(pair, 0) + size
@@ -47,5 +47,5 @@ def large_pairs(sizes: Mapping[Cell, int], pair_minimum: int, language_minimum: 
         small = {language for language, size in languages.items() if size < language_minimum}
         if not small:
             return frozenset(pairs)
-        # A language that goes takes rows of others with it, which may now be too small themselves.
+        # Dropping a language also drops rows of others, which may now be too small themselves.
         pairs = {pair: size for pair, size in pairs.items() if not small & set(pair.split("-"))}

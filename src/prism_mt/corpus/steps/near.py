@@ -17,10 +17,10 @@ _SHINGLE = 5
 
 
 class NearDuplicates(Ordered):
-    """Drops a row that is nearly an earlier one of its language pair, by MinHash over character 5-grams.
+    """Drops a row that nearly equals an earlier one of its language pair, by MinHash over character 5-grams.
 
-    The signature of a row is cut into bands; rows that agree in a whole band count as near duplicates. With the
-    defaults, two rows that share 95 % of their 5-grams are found 99 times in 100, with 80 % 52 times, with half twice.
+    The signature of a row is split into bands; rows that agree in a whole band count as near duplicates. With the
+    defaults, two rows that share 95 % of their 5-grams are found 99 times in 100, with 80 % 52 times, with 50 % twice.
     """
 
     kind = "near-duplicates"
@@ -29,8 +29,8 @@ class NearDuplicates(Ordered):
     class Config:
         """Settings of the step."""
 
-        bands: int = option("bands of a signature; more of them ask for less similarity", 4)
-        band_size: int = option("values in a band; more of them ask for more similarity", 8)
+        bands: int = option("bands per signature; more bands require less similarity", 4)
+        band_size: int = option("values per band; more values require more similarity", 8)
 
     config: Config
 
@@ -39,15 +39,15 @@ class NearDuplicates(Ordered):
         self._seen = HashSet()
 
     def check(self) -> None:
-        """A signature has at least one value."""
+        """Check that a signature has at least one value."""
         if min(self.config.bands, self.config.band_size) < 1:
             raise PrismError("bands and band_size of the near-duplicates step must be above 0")
 
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
-        """One hash per band; the smallest hashes of a pair are the smaller ones of its two sides."""
+        """One hash per band; the minimum hashes of a pair are the minima over its two sides."""
         texts = {text: place for place, text in enumerate(dict.fromkeys(t for row in rows for t in row[4:6]))}
         size = self.config.bands * self.config.band_size
-        # Odd factors make different permutations of the 64-bit numbers; they must never change.
+        # Odd factors yield different permutations of the 64-bit numbers; they must never change.
         factors = np.array([hash64(f"factor {i}") | 1 for i in range(size)], dtype=np.uint64)
         minimums = np.array([_minimums(text, factors) for text in texts], dtype=np.uint64).reshape(-1, size)
         sides = np.array([[texts[row.text1], texts[row.text2]] for row in rows], dtype=np.int64).reshape(-1, 2)
@@ -59,7 +59,7 @@ class NearDuplicates(Ordered):
         return keys
 
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
-        """0 for a row that agrees in a band with a row that was kept."""
+        """Return 0 for a row that agrees in a band with a row that was kept."""
         found = self._seen.contains(keys.reshape(-1)).reshape(keys.shape)
         known: list[bool] = np.any(found, axis=1).tolist()
         copies = np.zeros(len(keys), dtype=np.int64)
@@ -73,13 +73,13 @@ class NearDuplicates(Ordered):
 
 
 def _letters(text: str) -> str:
-    """The text without what near duplicates differ in most: case, digits and punctuation."""
+    """The text without what near duplicates mostly differ in: case, digits and punctuation."""
     letters = (character if character.isalpha() else " " for character in text.casefold())
     return " ".join("".join(letters).split())
 
 
 def _minimums(text: str, factors: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """For each factor the smallest of the multiplied hashes of the text's character 5-grams."""
+    """For each factor, the smallest of the multiplied hashes of the text's character 5-grams."""
     letters = _letters(text).ljust(_SHINGLE)
     codes = np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
     count = len(codes) - _SHINGLE + 1
@@ -91,7 +91,7 @@ def _minimums(text: str, factors: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint
 
 
 def _mix(hashes: npt.NDArray[np.uint64], values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Hashes that also depend on the values; numbers wrap around at 64 bits."""
+    """Combine hashes with values; numbers wrap around at 64 bits."""
     mixed = (hashes ^ values) * np.uint64(0x9E3779B97F4A7C15)
-    # Multiplication only carries upwards: without this the low bits would never mix.
+    # Multiplication only carries upward: without this the low bits would never mix.
     return mixed ^ (mixed >> np.uint64(29))

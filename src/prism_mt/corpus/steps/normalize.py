@@ -9,13 +9,13 @@ from prism_mt._core.options import option
 from prism_mt.corpus.rows import Row, oriented
 from prism_mt.corpus.steps.base import Filter
 
-# Zero-width space, byte-order mark, soft hyphen, object replacement: invisible, and noise to a subword model.
+# Zero-width space, byte order mark, soft hyphen, object replacement: invisible, and noise for a subword model.
 _INVISIBLE = re.compile("[\u200b\ufeff\u00ad\ufffc]+")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 
 
 class Normalize(Filter):
-    """Brings both sides into one Unicode form with single spaces; a row with a side that vanishes is dropped."""
+    """Converts both sides to one Unicode form with single spaces; a row with an empty side is dropped."""
 
     kind = "normalize"
 
@@ -26,8 +26,8 @@ class Normalize(Filter):
         form: Literal["NFC", "NFKC"] = option("Unicode normalization form", "NFC")
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows with normalized texts."""
-        # The sides of a multi-parallel row come back in many pairs of the same chunk.
+        """Return rows with normalized texts."""
+        # The sides of a multi-parallel row recur in many pairs of the same chunk.
         clean: dict[str, str] = {}
         kept = []
         for row in rows:

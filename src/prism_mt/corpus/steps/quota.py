@@ -1,4 +1,4 @@
-"""Drawing an exact number of rows from each cell, at random but always the same ones."""
+"""Draw an exact number of rows from each cell, at random but reproducibly."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from prism_mt.corpus.steps.base import Cell, Copies, Ordered
 
 
 class Quota:
-    """Selection sampling: of `size` rows that will come, `wanted` are taken, each set of rows with equal chance.
+    """Selection sampling: of `size` rows to come, `wanted` are taken, each subset with equal probability.
 
-    A quota above the size takes every row as often as it fits and draws the rest.
+    A quota above the size takes every row as often as it fits and draws the remainder.
     """
 
     def __init__(self, size: int, wanted: int) -> None:
@@ -23,7 +23,7 @@ class Quota:
         self._left = size
 
     def take(self, chances: npt.NDArray[np.float64]) -> Copies:
-        """Copies of the next rows; a chance in [0, 1) belongs to each row."""
+        """Return the copies of the next rows; each row has a random number in [0, 1)."""
         if self._wanted == 0 or self._wanted == self._left:
             drawn = int(self._wanted > 0)
             self._left -= len(chances)
@@ -45,13 +45,13 @@ class Drawn(Ordered):
     quotas: dict[Cell, Quota]
 
     def keys(self, rows: list[Row]) -> npt.NDArray[Any]:
-        """A chance for each row, from the seed, its place and its texts."""
+        """A random number for each row, from the seed, its position and its texts."""
         seed = f"{self.context.seed}\t{self.kind}"
         chances = [hash64(f"{seed}\t{row.line}\t{row.text1}\t{row.text2}") / 2.0**64 for row in rows]
         return np.array(chances, dtype=np.float64)
 
     def decide(self, keys: npt.NDArray[Any], cells: Sequence[tuple[Cell, int]]) -> Copies:
-        """Copies by the quota of each row's cell."""
+        """Return copies according to the quota of each row's cell."""
         copies, start = [], 0
         for cell, length in cells:
             copies.append(self.quotas[cell].take(keys[start : start + length]))
@@ -60,7 +60,7 @@ class Drawn(Ordered):
 
 
 def spread(total: int, weights: dict[Cell, float], limits: dict[Cell, float]) -> dict[Cell, int]:
-    """Share `total` out by weight, none above its limit; what a full cell cannot take goes to the others."""
+    """Distribute `total` by weight, none above its limit; what a full cell cannot take goes to the others."""
     shares: dict[Cell, float] = {}
     open_cells = dict(weights)
     left = float(total)
@@ -74,7 +74,7 @@ def spread(total: int, weights: dict[Cell, float], limits: dict[Cell, float]) ->
             shares[cell] = limits[cell]
             left -= limits[cell]
             del open_cells[cell]
-    # Rounding the running sum keeps the total.
+    # Rounding the running sum preserves the total.
     ends = list(itertools.accumulate(shares.get(cell, 0.0) for cell in weights))
     starts = [0.0, *ends[:-1]]
     return {cell: round(end) - round(start) for cell, start, end in zip(weights, starts, ends, strict=True)}

@@ -1,4 +1,4 @@
-"""The kinds of steps by name."""
+"""Registry of step kinds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +40,7 @@ KINDS: dict[str, type[Step]] = {
 
 
 def build_step(table: Mapping[str, Any], context: Context, where: str) -> Step:
-    """The step that a `[[step]]` table describes."""
+    """Build the step that a `[[step]]` table describes."""
     kind = table.get("kind")
     if kind not in KINDS:
         raise PrismError(f"{where}: unknown kind of step {kind!r}; known: {', '.join(KINDS)}")

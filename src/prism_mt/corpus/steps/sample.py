@@ -12,7 +12,7 @@ from prism_mt.corpus.steps.quota import Drawn, Quota, spread
 class Sample(Drawn):
     """Draws a fixed number of rows: first a share for each group, then pairs in proportion to size ** (1 / T).
 
-    A cell whose share is larger than itself is repeated, up to a limit.
+    A cell whose share exceeds its size is repeated, up to a limit.
     """
 
     kind = "sample"
@@ -23,19 +23,17 @@ class Sample(Drawn):
 
         total: int = option("rows to draw")
         temperature: float = option("draw pairs in proportion to size ** (1 / temperature)", 1.0)
-        shares: dict[str, float] = option(
-            "relative share of each group; empty: all sources together are one group", {}
-        )
+        shares: dict[str, float] = option("relative share of each group; empty: all sources are one group", {})
         languages: dict[str, float] = option(
             "factor on every pair with a language, as in `zh = 3`; of two factors the one further from 1 counts",
             {},
         )
-        max_repeat: float = option("how often a row may occur at most", 1.0)
+        max_repeat: float = option("maximum number of times a row may occur", 1.0)
 
     config: Config
 
     def check(self) -> None:
-        """The languages must be known, and the numbers positive."""
+        """Check that languages are known and numbers are positive."""
         check_names(self.config.languages, self.context.languages, "the language")
         check_names(self.config.shares, self.context.groups, "the group")
         numbers = (self.config.total, self.config.temperature, self.config.max_repeat)
@@ -43,7 +41,7 @@ class Sample(Drawn):
             raise PrismError("all numbers of the sample step must be above 0")
 
     def prepare(self, corpus: Corpus) -> None:
-        """Work out how many rows of each cell are wanted."""
+        """Compute how many rows of each cell are wanted."""
         sizes = corpus.sizes()
         groups: dict[str, dict[Cell, int]] = {}
         for (source, pair), size in sizes.items():
@@ -66,7 +64,7 @@ class Sample(Drawn):
         return {name: share / sum(given.values()) for name, share in given.items()}
 
     def _pooled(self, cells: dict[Cell, int]) -> dict[Cell, float]:
-        """Each cell's part of the tempered size of its pair: the temperature is about pairs, not files."""
+        """Each cell's part of its pair's tempered size: the temperature applies to pairs, not files."""
         pairs: dict[str, int] = {}
         for (_, pair), size in cells.items():
             pairs[pair] = pairs.get(pair, 0) + size

@@ -13,7 +13,7 @@ Script = Literal["simplified", "traditional", "latin", "cyrillic"]
 
 
 class ScriptFilter(Filter):
-    """Drops rows with a side whose characters are mostly of the other script; nothing is converted."""
+    """Drops rows with a side whose characters are mostly in the other script; nothing is converted."""
 
     kind = "script"
 
@@ -22,17 +22,18 @@ class ScriptFilter(Filter):
         """Settings of the step."""
 
         scripts: dict[str, Script] = option(
-            'script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; others are not looked at', {}
+            'script of each language, as in `zh = "simplified"`, `sr = "cyrillic"`; other languages are not checked',
+            {},
         )
 
     config: Config
 
     def check(self) -> None:
-        """The languages must be known."""
+        """Check that the languages are known."""
         check_names(self.config.scripts, self.context.languages, "the language")
 
     def apply(self, rows: list[Row]) -> list[Row]:
-        """Rows in the wanted scripts."""
+        """Return the rows in the requested scripts."""
         return [row for row in rows if self._good(row.lang1, row.text1) and self._good(row.lang2, row.text2)]
 
     def _good(self, language: str, text: str) -> bool:
@@ -52,9 +53,9 @@ class ScriptFilter(Filter):
 
 @lru_cache(maxsize=1 << 16)
 def script_of(character: str) -> str | None:
-    """`simplified`, `traditional`, `latin` or `cyrillic`; None for a character that tells nothing.
+    """Return `simplified`, `traditional`, `latin` or `cyrillic`; None for an uninformative character.
 
-    A Han character is simplified when the mainland standard GB 2312 has it and the Taiwanese Big5 has not.
+    A Han character is simplified if the mainland standard GB 2312 has it and the Taiwanese Big5 does not.
     """
     if character.isascii():
         return "latin" if character.isalpha() else None
