@@ -26,7 +26,7 @@ def failure(corpus: Path, capsys: pytest.CaptureFixture[str], config: str) -> st
         ('kind = "length"', 'kind = "lenght"', "unknown kind of step 'lenght'"),
         ('heldout = ["test.tsv"]', 'heldout = ["multi.jsonl"]', "both a source and held out"),
         ('heldout = ["test.tsv"]', 'heldout = ["none.tsv"]', "no file matches"),
-        ('path = "multi.jsonl"', 'path = "multi.jsonl"\npairs = ["en-nl"]', "name nl, which is no language"),
+        ('path = "multi.jsonl"', 'path = "multi.jsonl"\npairs = ["en-nl"]', "name nl, which is not a language"),
         ("max_repeat = 2.0", "max_repeat = 2.0\nlanguages = { zh = 2 }", "the language zh of a step"),
         ("max_repeat = 2.0", "max_repeat = 0.0", "must be above 0"),
         ("max_repeat = 2.0", "shares = { film = 1 }", "the group film of a step"),

@@ -167,7 +167,7 @@ def test_work_that_was_half_removed_is_not_used(corpus: Path) -> None:
 def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["corpus", "steps"]) == 0
     printed = capsys.readouterr().out
-    assert "copies: Drops a pair when too many distinct 3-grams" in printed
+    assert "copies: Drops a pair if too many distinct 3-grams" in printed
     assert "    max_4grams (default 0.4)" in printed
     assert "    total (needed)" in printed
 
