@@ -44,6 +44,7 @@ class LoadedModel:
         lang: str | Sequence[str],
         src_lang: str | Sequence[str] = "",
         metrics: Sequence[str | Metric] | str | Metric | None = None,
+        documents: Texts | None = None,
         tokens: bool = False,
     ) -> Scores:
         """Score as `prism_mt.score` does, without loading the model again."""
@@ -55,6 +56,7 @@ class LoadedModel:
             src_lang=src_lang,
             metrics=metrics,
             model=self.name,
+            documents=documents,
             tokens=tokens,
             runtime=self.runtime,
         )

@@ -253,3 +253,19 @@ def test_an_interrupted_run_leaves_no_output(texts: Path, model: str, monkeypatc
     assert code == 130
     assert "interrupted" in err
     assert [path.name for path in texts.iterdir() if "out" in path.name] == []
+
+
+def test_documents(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    texts = {"hyp": "a cat\na dog\na bird\n", "ref": "a cat\na fog\na bird\n", "doc": "x\nx\ny\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    words = ["score", "--cand", str(tmp_path / "hyp"), "--ref", str(tmp_path / "ref"), "-m", "chrf"]
+    assert main([*words, "--documents", str(tmp_path / "doc"), "--format", "json"]) == 0
+    [result] = json.loads(capsys.readouterr().out)["results"]
+    assert list(result["documents"]) == ["x", "y"]
+    assert result["documents"]["y"] == pytest.approx(100)
+    assert main([*words, "--documents", str(tmp_path / "doc")]) == 0
+    assert "document   chrf hyp" in capsys.readouterr().out
+    (tmp_path / "doc").write_text("x\ny\nx\n", encoding="utf-8")
+    assert main([*words, "--documents", str(tmp_path / "doc")]) == 2
+    assert "line 3: the document 'x' continues after another one" in capsys.readouterr().err

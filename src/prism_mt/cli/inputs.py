@@ -15,6 +15,7 @@ from prism_mt.text.testsets import is_testset, open_testset
 
 _ROLES = ("src", "ref", "cand")
 _GROUP = "group"
+_DOCUMENT = "document"
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,15 @@ class InputOptions(Config):
     )
     ref: list[str] = option("references, a file each, or sacrebleu:SET:PAIR", [], metavar="FILE")
     src: str | None = option("source file, or sacrebleu:SET:PAIR", None, metavar="FILE")
+    documents: str | None = option(
+        "file with the name of every segment's document, for document scores and --context", None, metavar="FILE"
+    )
     input: str | None = option(
         "one table instead of separate files: TSV, or JSONL by its suffix", None, flags=("-i",), metavar="FILE"
     )
     fields: list[str] = option(
         "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system, group or "
-        "group=NAME is a document or domain (prism compare), in JSONL ROLE=KEY names the key, - skips a column",
+        "group=NAME is a document or domain (prism compare), document names the document (--context), in JSONL ROLE=KEY names the key, - skips a column",
         [],
         metavar="FIELD",
     )
@@ -62,6 +66,8 @@ def open_inputs(options: InputOptions, offline: bool = False) -> Inputs:
         found = (options.lang, options.src_lang)
     else:
         columns, found = _open_files(options, offline)
+    if options.documents:
+        columns.append((_DOCUMENT, _DOCUMENT, open_lines(options.documents)))
     text = _arrange(columns)
     text.count()
     languages = resolve_languages(text, Languages(found[0] or "", found[1] or ""))
@@ -132,8 +138,10 @@ def _field(word: str) -> tuple[str, str]:
     role, separator, name = word.partition("=")
     if word == "-":
         return "-", "-"
-    if role not in (*_ROLES, _GROUP) or (separator and not name):
-        raise PrismError(f"{word!r} is not a field: use src, ref, cand, cand=NAME, group, or - to skip a column")
+    if role not in (*_ROLES, _GROUP, _DOCUMENT) or (separator and not name):
+        raise PrismError(
+            f"{word!r} is not a field: use src, ref, cand, cand=NAME, group, document, or - to skip a column"
+        )
     return role, name or role
 
 
@@ -156,4 +164,9 @@ def _arrange(columns: Sequence[tuple[str, str, Lines]]) -> ParallelText:
         for index, (name, lines) in enumerate(named, start=1)
     ]
     references = tuple(lines for role, _, lines in columns if role == "ref")
-    return ParallelText(tuple(named), references, sources[0] if sources else None)
+    documents = [lines for role, _, lines in columns if role == _DOCUMENT]
+    if len(documents) > 1:
+        raise PrismError("there can be only one column of documents")
+    return ParallelText(
+        tuple(named), references, sources[0] if sources else None, documents[0] if documents else None
+    )

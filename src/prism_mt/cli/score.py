@@ -70,7 +70,7 @@ def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric
         metrics,
         inputs.languages,
         runtime,
-        statistics=False,
+        statistics=inputs.text.documents is not None,
         spool=spool if options.tokens else None,
         check_language=given.language_check,
     )

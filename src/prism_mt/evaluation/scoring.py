@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,7 +53,8 @@ def score_texts(
         _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
         judged = judged & (np.array(judgments.systems) != reference)[:, None]
     places = [(row, column) for column, row in np.argwhere(judged.T).tolist()]
-    segments = list(_segments(texts, judgments.systems, places, reference, "src" in metric.metric.needs))
+    found = _segments(texts, judgments.systems, places, reference, "src" in metric.metric.needs)
+    segments = list(_in_context(found, judgments, texts, reference, metric.metric))
     scores = np.full(judgments.scores.shape, np.nan)
     statistics: list[Matrix] = []
     results = track(
@@ -83,6 +84,27 @@ def score_texts(
         pair=judgments.pair,
         needs=metric.metric.needs,
     )
+
+
+def _in_context(
+    segments: Iterable[tuple[tuple[int, int], Segment]],
+    judgments: Judgments,
+    texts: Texts,
+    reference: str | None,
+    metric: Metric,
+) -> Iterator[tuple[tuple[int, int], Segment]]:
+    """Give every output the earlier ones of its document, judged or not, where the metric reads them."""
+    if metric.context_segments and not judgments.documents:
+        raise PrismError(f"{metric.label} reads earlier segments of a document, and {judgments.place} names none")
+    for (row, column), segment in segments:
+        first = max(0, column - metric.context_segments)
+        same = [
+            (row, place)
+            for place in range(first, column)
+            if judgments.documents[place] == judgments.documents[column]
+        ]
+        earlier = _segments(texts, judgments.systems, same, reference, "src" in metric.needs)
+        yield (row, column), replace(segment, context=tuple(one for _, one in earlier))
 
 
 def _segments(

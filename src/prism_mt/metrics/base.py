@@ -107,6 +107,11 @@ class Metric(Config, ABC):
         """The translation models that it scores with."""
         return frozenset()
 
+    @property
+    def context_segments(self) -> int:
+        """How many earlier segments of a document it reads before each segment."""
+        return 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class UsesModel(Metric):

@@ -74,6 +74,11 @@ class Combined(Metric):
         """Those of all its metrics."""
         return frozenset[str]().union(*(metric.models for _, metric in self.terms))
 
+    @property
+    def context_segments(self) -> int:
+        """The most that any of its metrics reads."""
+        return max(metric.context_segments for _, metric in self.terms)
+
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Open all metrics."""
         return _Sum([(weight, metric.open(runtime, languages)) for weight, metric in self.terms])

@@ -47,6 +47,26 @@ class PairEncoder:
         self.cut: set[str] = set()
         """Where texts were too long and truncated or windowed."""
 
+    def pairs_in_context(
+        self, given: Text, scored: Text, context: Sequence[tuple[str, str]]
+    ) -> tuple[list[Pair], int]:
+        """Put earlier (given, scored) texts before both sides, as many of the nearest as the model has room for.
+
+        The second value is the number of pieces of the scored side that belong to earlier texts and do not count.
+        """
+        source, target = self._source_ids(given.text), self._target_ids(scored.text)
+        skipped = 0
+        for given_before, scored_before in reversed(context):
+            more_source, more_target = self._source_ids(given_before), self._target_ids(scored_before)
+            fits = len(more_source) + len(source) <= self._source_limit
+            if not fits or len(more_target) + len(target) > self._target_limit:
+                break
+            source, target = more_source + source, more_target + target
+            skipped += len(more_target)
+        if not skipped:
+            return self.pairs(given, scored), 0
+        return [self._pair(source, target, given.language, scored.language)], skipped
+
     def pairs(self, given: Text, scored: Text) -> list[Pair]:
         """One pair, or several windows of an over-long one."""
         source, target = self._source_ids(given.text), self._target_ids(scored.text)
@@ -66,8 +86,13 @@ class PairEncoder:
             source, target = source[: self._source_limit], target[: self._target_limit]
         return [self._pair(source, target, given.language, scored.language)]
 
-    def join(self, pairs: Sequence[Pair], scores: Sequence[TokenScores]) -> tuple[list[int], NDArray[np.float64]]:
-        """The tokens that count and their scores: no tag, and one end of sentence for all windows together."""
+    def join(
+        self, pairs: Sequence[Pair], scores: Sequence[TokenScores], skipped: int = 0
+    ) -> tuple[list[int], NDArray[np.float64]]:
+        """The tokens that count and their scores: no tag, and one end of sentence for all windows together.
+
+        The first `skipped` tokens are context.
+        """
         ids: list[int] = []
         kept: list[TokenScores] = []
         for index, (pair, tokens) in enumerate(zip(pairs, scores, strict=True)):
@@ -75,7 +100,7 @@ class PairEncoder:
             end = counted.stop if index == len(pairs) - 1 else counted.stop - 1
             ids.extend(pair.target[1:][counted.start : end])
             kept.append(tokens[counted.start : end])
-        return ids, np.concatenate(kept).astype(np.float64)
+        return ids[skipped:], np.concatenate(kept).astype(np.float64)[skipped:]
 
     def piece(self, index: int) -> str:
         """How a target token is written."""

@@ -57,6 +57,20 @@ class PrismMetric(UsesModel):
         "a segment longer than the model's positions: stop, truncate it, or score windows of it", "error"
     )
 
+    context: int = option(
+        "earlier segments of a document (--documents) that stand before a segment on both sides; only its own pieces "
+        "count",
+        0,
+        metavar="N",
+        low=0,
+        high=64,
+    )
+
+    @property
+    def context_segments(self) -> int:
+        """The option `context`."""
+        return self.context
+
     def open(self, runtime: Runtime, languages: Languages) -> "PrismScorer":
         """Open the model and check that it can go between the languages."""
         language = runtime.language(self.model, languages.target)
@@ -129,6 +143,8 @@ class _Decoding:
     direction: str
     weight: float
     pairs: list[Pair]
+    skipped: int = 0
+    """Pieces of earlier segments, which do not count."""
 
 
 class PrismScorer(Scorer):
@@ -185,6 +201,7 @@ class PrismScorer(Scorer):
             log="e",
             temp=f"{metric.temperature:g}",
             long=metric.overlong if metric.overlong != "error" else None,
+            context=metric.context or None,
             engine=f"{engine.name}-{engine.dtype}",
         )
 
@@ -225,17 +242,32 @@ class PrismScorer(Scorer):
                 Text(text, self._other_language, file + line)
                 for text, file in zip(segment.references, files, strict=True)
             ]
-        return [self._directions(hypothesis, other, encoder) for other in others]
+        return [
+            self._directions(hypothesis, other, self._context(segment, place), encoder)
+            for place, other in enumerate(others)
+        ]
 
-    def _directions(self, hypothesis: Text, other: Text, encoder: PairEncoder) -> list[_Decoding]:
+    def _context(self, segment: Segment, reference: int) -> list[tuple[str, str]]:
+        """Earlier (other, hypothesis) texts of the document, the nearest last."""
+        earlier = segment.context[-self._metric.context :] if self._metric.context else ()
+        if self._metric.side == "src":
+            return [(one.source or "", one.hypothesis) for one in earlier]
+        return [(one.references[reference], one.hypothesis) for one in earlier]
+
+    def _directions(
+        self, hypothesis: Text, other: Text, context: list[tuple[str, str]], encoder: PairEncoder
+    ) -> list[_Decoding]:
         metric = self._metric
+        turned = [(scored, given) for given, scored in context]
         word = "reference" if metric.side == "ref" else "source"
         weight = {"forward": 1.0, "backward": 0.0, "both": metric.forward_weight}[metric.direction]
         decodings = []
         if metric.direction != "backward":
-            decodings.append(_Decoding(f"hypothesis|{word}", weight, encoder.pairs(other, hypothesis)))
+            pairs, skipped = encoder.pairs_in_context(other, hypothesis, context)
+            decodings.append(_Decoding(f"hypothesis|{word}", weight, pairs, skipped))
         if metric.direction != "forward":
-            decodings.append(_Decoding(f"{word}|hypothesis", 1.0 - weight, encoder.pairs(hypothesis, other)))
+            pairs, skipped = encoder.pairs_in_context(hypothesis, other, turned)
+            decodings.append(_Decoding(f"{word}|hypothesis", 1.0 - weight, pairs, skipped))
         return decodings
 
     def _combine(
@@ -251,7 +283,8 @@ class PrismScorer(Scorer):
         for decodings in alternatives:
             parts = []
             for decoding in decodings:
-                ids, values = encoder.join(decoding.pairs, [next(scores) for _ in decoding.pairs])
+                found = [next(scores) for _ in decoding.pairs]
+                ids, values = encoder.join(decoding.pairs, found, decoding.skipped)
                 parts.append(float(values.mean() if metric.reduction == "mean" else values.sum()))
                 if tokens:
                     pieces = tuple(encoder.piece(index) for index in ids)

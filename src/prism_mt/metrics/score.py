@@ -29,6 +29,7 @@ def score(
     src_lang: str | Sequence[str] = "",
     metrics: Sequence[str | Metric] | str | Metric | None = None,
     model: str | None = None,
+    documents: Texts | None = None,
     tokens: bool = False,
     config: EngineConfig | None = None,
     runtime: Runtime | None = None,
@@ -37,10 +38,10 @@ def score(
 
     `ref` is a list of references or a list of several such lists. `lang` and `src_lang` are codes or names of
     languages, or `auto`; a list gives every segment its own. `metrics` are names or metric objects (default: Prism
-    against whatever is there); `model` is that of all metrics named by a string. `tokens` keeps the pieces behind
-    every score. Models stay loaded in a `runtime` that several calls share.
+    against whatever is there); `model` is that of all metrics named by a string. `documents` names the document of
+    every segment, for metrics with `context`. `tokens` keeps the pieces behind every score. Models stay loaded in a `runtime` that several calls share.
     """
-    text = parallel_text(hypotheses, ref, src)
+    text = parallel_text(hypotheses, ref, src, documents)
     count = text.count()
     given = [metrics] if isinstance(metrics, str | Metric) else metrics
     chosen = make_metrics(given or default_metrics(text), {} if model is None else {"model": model})
@@ -105,7 +106,7 @@ def stream(
     check_cluster([metric], runtime.config)
     warn_about(text, languages.target, check_language)
     scorer = metric.open(runtime, languages)
-    return scorer, _checked(scorer.score(text.segments()), metric, text.names[0])
+    return scorer, _checked(scorer.score(text.segments(metric.context_segments)), metric, text.names[0])
 
 
 def check_needs(
@@ -119,6 +120,8 @@ def check_needs(
             if not present[side]:
                 word = "references" if side == "ref" else "sources"
                 raise PrismError(f"{metric.label} needs {word}: give `{side}=`")
+        if metric.context_segments and text.documents is None:
+            raise PrismError(f"{metric.label} reads earlier segments of a document: give `documents=`")
         if metric.needs_language and not known:
             raise PrismError(f"{metric.label} needs the language of the outputs: give `lang=`")
 
@@ -164,7 +167,8 @@ def _run(
     for pair, chosen in places.items():
         scorer = metric.open(runtime, pair)
         wanted = None if chosen is None else frozenset(chosen)
-        segments = (one for one in text.segments() if wanted is None or one.number - 1 in wanted)
+        read = text.segments(metric.context_segments)
+        segments = (one for one in read if wanted is None or one.number - 1 in wanted)
         numbers: Iterator[int] = count_from(1) if chosen is None else (place + 1 for place in chosen)
         number = 0
         for index, result in enumerate(scorer.score(segments, tokens)):

@@ -166,6 +166,15 @@ class Scores(Mapping[str, MetricScores]):
         """Names of the systems, in the order in which they were given."""
         return tuple(dict.fromkeys(system for scores in self.values() for system in scores.systems))
 
+    def by_document(self, metric: str) -> dict[str, Vector]:
+        """Return the system scores of a metric on every document; empty where documents were not given."""
+        if self.text is None or self.text.documents is None:
+            return {}
+        places: dict[str, list[int]] = {}
+        for place, name in enumerate(self.text.documents):
+            places.setdefault(name, []).append(place)
+        return {name: self[metric].on(np.array(chosen)) for name, chosen in places.items()}
+
     def item(self) -> SystemScores:
         """Return the only system's scores by the only metric."""
         if len(self) != 1 or len(self.systems) != 1:

@@ -8,7 +8,7 @@ from typing import IO, Literal
 
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
-from prism_mt.report.table import Column, Table, number, render
+from prism_mt.report.table import Column, Table, number, render_all
 
 ScoreFormat = Literal["text", "tsv", "json"]
 
@@ -94,11 +94,11 @@ class ScoreReport:
         elif self.segments:
             self._write_tsv(handle)
         else:
-            handle.write(render(self._system_table()))
+            handle.write(render_all([self._system_table(), *self._document_tables()]))
 
     def _write_tsv(self, handle: IO[str]) -> None:
         if not (self.segments or self.tokens):
-            handle.write(render(self._system_table(signature=True), "tsv"))
+            handle.write(render_all([self._system_table(signature=True), *self._document_tables()], "tsv"))
             return
         for signature in dict.fromkeys(result.signature for result in self.results):
             handle.write(f"# {signature}\n")
@@ -121,6 +121,9 @@ class ScoreReport:
                 "score": result.score,
                 "signature": result.signature,
             }
+            if documents := self.scores.by_document(result.metric):
+                system = self.scores[result.metric].systems.index(result.system)
+                entry["documents"] = {name: float(values[system]) for name, values in documents.items()}
             if self.segments:
                 entry["segments"] = result.segments.tolist()
             text = json.dumps(entry, ensure_ascii=False)
@@ -157,6 +160,16 @@ class ScoreReport:
                     head = f"{result.metric}\t{_cell(result.system)}\t{segment}\t{trace['direction']}"
                     for position, piece in enumerate(trace["pieces"], start=1):
                         handle.write(f"{head}\t{position}\t{_cell(piece)}\t{trace['scores'][position - 1]!r}\n")
+
+    def _document_tables(self) -> list[Table]:
+        """A row per document, a column per metric and system; none where documents are not known."""
+        found = {metric: self.scores.by_document(metric) for metric in self.scores}
+        names = list(next(iter(found.values()), {}))
+        if not names:
+            return []
+        columns = [number(f"{one.metric} {one.system}", 4) for one in self.results]
+        rows = [(name, *(float(x) for own in found.values() for x in own[name])) for name in names]
+        return [Table((Column("document"), *columns), tuple(rows))]
 
     def _system_table(self, signature: bool = False) -> Table:
         """A row per metric and system; in text the signatures stand below, once each."""

@@ -1,8 +1,9 @@
 """Parallel text: system outputs with references and source, segment by segment."""
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from prism_mt._core.errors import PrismError
@@ -41,6 +42,8 @@ class Segment:
     number: int = 0
     """Line number, from 1; 0 if there is none."""
     origin: Origin = field(default_factory=Origin)
+    context: tuple["Segment", ...] = ()
+    """Earlier segments of the same document and system, the nearest last."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class ParallelText:
     systems: tuple[tuple[str, Lines], ...]
     references: tuple[Lines, ...] = ()
     source: Lines | None = None
+    documents: Lines | None = None
+    """The name of every segment's document; the segments of a document are contiguous."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,10 +64,31 @@ class ParallelText:
     def count(self) -> int:
         """Count the segments after checking that all sides have the same number."""
         others = [*self.references, *([self.source] if self.source else [])]
+        if self.documents is not None:
+            check_documents(self.documents)
+            others.append(self.documents)
         return check_parallel([*(lines for _, lines in self.systems), *others])
 
-    def segments(self) -> Iterator[Segment]:
-        """Iterate over all systems segment by segment, so that shared work is close together."""
+    def segments(self, context: int = 0) -> Iterator[Segment]:
+        """Iterate over all systems segment by segment, so that shared work is close together.
+
+        Every segment gets up to `context` earlier ones of its document.
+        """
+        if not context or self.documents is None:
+            yield from self._segments()
+            return
+        names, earlier = iter(self.documents), [deque[Segment](maxlen=context) for _ in self.systems]
+        document: str | None = None
+        for index, segment in enumerate(self._segments()):
+            system = index % len(self.systems)
+            if system == 0 and (name := next(names)) != document:
+                document = name
+                for own in earlier:
+                    own.clear()
+            yield replace(segment, context=tuple(earlier[system]))
+            earlier[system].append(segment)
+
+    def _segments(self) -> Iterator[Segment]:
         references_of = tuple(lines.name for lines in self.references)
         source_of = self.source.name if self.source else "source"
         origins = [Origin(lines.name, references_of, source_of) for _, lines in self.systems]
@@ -77,7 +103,10 @@ class ParallelText:
 
 
 def parallel_text(
-    hypotheses: Texts | Mapping[str, Texts], ref: Texts | Sequence[Texts] | None = None, src: Texts | None = None
+    hypotheses: Texts | Mapping[str, Texts],
+    ref: Texts | Sequence[Texts] | None = None,
+    src: Texts | None = None,
+    documents: Texts | None = None,
 ) -> ParallelText:
     """Make parallel text from values in memory; several references are a list of lists."""
     if isinstance(hypotheses, Mapping):
@@ -95,7 +124,22 @@ def parallel_text(
             lines_of(_listed(texts, name), name) for name, texts in _references(_listed(ref, "ref"))
         )
     source = None if src is None else lines_of(_listed(src, "src"), "src")
-    return ParallelText(systems, references, source)
+    names = None if documents is None else lines_of(_listed(documents, "documents"), "documents")
+    return ParallelText(systems, references, source, names)
+
+
+def check_documents(documents: Lines) -> None:
+    """Fail if a document continues after another one, since the context of its segments would be unknown."""
+    seen: set[str] = set()
+    last: str | None = None
+    for number, name in enumerate(documents, start=1):
+        if name != last and name in seen:
+            raise PrismError(
+                f"{documents.name}, line {number}: the document {name!r:.60} continues after another one; "
+                "the segments of a document must be contiguous"
+            )
+        seen.add(name)
+        last = name
 
 
 def _references(ref: Sequence[object]) -> Iterator[tuple[str, object]]:
