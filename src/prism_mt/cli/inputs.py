@@ -37,7 +37,8 @@ class InputOptions(Config):
     )
     fields: list[str] = option(
         "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system, group or "
-        "group=NAME is a document or domain (prism compare), document names the document (--context), in JSONL ROLE=KEY names the key, - skips a column",
+        "group=NAME is a document or domain (prism compare), document names the document (--context), "
+        "in JSONL ROLE=KEY names the key, - skips a column",
         [],
         metavar="FIELD",
     )

@@ -39,7 +39,8 @@ def score(
     `ref` is a list of references or a list of several such lists. `lang` and `src_lang` are codes or names of
     languages, or `auto`; a list gives every segment its own. `metrics` are names or metric objects (default: Prism
     against whatever is there); `model` is that of all metrics named by a string. `documents` names the document of
-    every segment, for metrics with `context`. `tokens` keeps the pieces behind every score. Models stay loaded in a `runtime` that several calls share.
+    every segment, for metrics with `context`. `tokens` keeps the pieces behind every score. Models stay
+    loaded in a `runtime` that several calls share.
     """
     text = parallel_text(hypotheses, ref, src, documents)
     count = text.count()
