@@ -25,7 +25,7 @@ def test_context_changes_later_segments_only(model: ModelDirectory) -> None:
         config = EngineConfig(engine=engine)  # type: ignore[arg-type]
         found = score(CAND, ref=REF, lang="en", metrics=metric, documents=DOCUMENTS, config=config).item()
         assert ("context:" in found.signature) == bool(context)
-        return found.segments.tolist()
+        return [float(value) for value in found.segments]
 
     alone, one, two = segments(0), segments(1), segments(2)
     assert [a == b for a, b in zip(alone, one, strict=True)] == [True, False, False, True]

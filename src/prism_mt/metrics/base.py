@@ -108,6 +108,11 @@ class Metric(Config, ABC):
         return frozenset()
 
     @property
+    def has_both_directions(self) -> bool:
+        """Whether its tokens are those of the output and of what it is compared with, as error spans need them."""
+        return False
+
+    @property
     def context_segments(self) -> int:
         """How many earlier segments of a document it reads before each segment."""
         return 0

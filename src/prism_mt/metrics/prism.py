@@ -67,6 +67,11 @@ class PrismMetric(UsesModel):
     )
 
     @property
+    def has_both_directions(self) -> bool:
+        """Whether the option `direction` is both."""
+        return self.direction == "both"
+
+    @property
     def context_segments(self) -> int:
         """The option `context`."""
         return self.context

@@ -8,7 +8,7 @@ from typing import IO, Literal
 
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
-from prism_mt.report.table import Column, Table, number, render_all
+from prism_mt.report.table import Column, Table, Value, number, render_all
 
 ScoreFormat = Literal["text", "tsv", "json"]
 
@@ -168,7 +168,9 @@ class ScoreReport:
         if not names:
             return []
         columns = [number(f"{one.metric} {one.system}", 4) for one in self.results]
-        rows = [(name, *(float(x) for own in found.values() for x in own[name])) for name in names]
+        rows: list[tuple[Value, ...]] = [
+            (name, *(float(value) for own in found.values() for value in own[name])) for name in names
+        ]
         return [Table((Column("document"), *columns), tuple(rows))]
 
     def _system_table(self, signature: bool = False) -> Table:
