@@ -8,7 +8,7 @@ from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Significance, compare_systems
 from prism_mt.metrics.base import TokenTrace
 from prism_mt.metrics.scores import Matrix, MetricScores, Traces
-from prism_mt.report.page import Page
+from prism_mt.report.page import Heading, Page
 from prism_mt.stats.arrays import row_means
 from prism_mt.text.lines import lines_of
 from prism_mt.text.parallel import ParallelText
@@ -19,7 +19,11 @@ ERRORS = f"errors {EVIL}"
 
 
 def make_page(
-    systems: Sequence[str] = ("A", "B"), count: int = 6, command: str = "", parts: Sequence[Buckets] = ()
+    systems: Sequence[str] = ("A", "B"),
+    count: int = 6,
+    command: str = "",
+    parts: Sequence[Buckets] = (),
+    heading: Heading = Heading(),  # noqa: B008  immutable
 ) -> Page:
     """Two metrics; the first system's scores fall from segment to segment, those of the others rise."""
     falling = -np.arange(1.0, count + 1)
@@ -39,7 +43,7 @@ def make_page(
     errors[0, 1] = 2 * count  # the one output of which the metrics think differently
     scores = [_scores("prism-ref", tuple(systems), rows, traces), _scores(ERRORS, tuple(systems), errors)]
     comparisons = [compare_systems(one, options) for one in scores]
-    return Page(text, comparisons, options, parts=parts, command=command)
+    return Page(text, comparisons, options, parts=parts, command=command, heading=heading)
 
 
 def _scores(

@@ -201,7 +201,8 @@ def test_page(capsys: Any, model: str) -> None:
     assert code == 0, err
     assert "3 systems by prism-ref" in out
     html = Path("out/page.html").read_text(encoding="utf-8")
-    assert html.count("<svg") == 6  # intervals, distributions and lengths of two metrics
+    assert (html.count('class="lanes"'), html.count('class="profile"')) == (4, 3)  # two metrics, and words
+    assert "<span>ref.txt</span>" in html
     shown = html.split("<pre><code>")[1].split("</code>")[0]
     assert main(shlex.split(shown)[1:]) == 0  # the command that the page shows makes the same page
     assert Path("out/page.html").read_text(encoding="utf-8") == html

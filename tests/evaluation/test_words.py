@@ -6,7 +6,9 @@ from prism_mt.evaluation.words import DIFFERENCES, NgramMatches, analyze_words
 from prism_mt.text.parallel import parallel_text
 
 REF = ["the cat sat on the mat", "the dog sat"]
-TEXT = parallel_text({"A": ["the cat sat on a mat", "the dog sat down here"], "B": ["a cat", "the dog sat"]}, ref=REF)
+TEXT = parallel_text(
+    {"A": ["the cat sat on a mat", "the dog sat down here"], "B": ["a cat", "the dog sat"]}, ref=REF
+)
 
 
 def test_lengths() -> None:

@@ -1,6 +1,7 @@
 """The page as a file: complete, escaped, small."""
 
 import base64
+import datetime
 import gzip
 import hashlib
 import itertools
@@ -13,14 +14,16 @@ from typing import Any
 
 import pytest
 from made_page import EVIL, make_page
+from markupsafe import escape
 
 from prism_mt.evaluation.buckets import by_name
 from prism_mt.metrics.base import TokenTrace
 from prism_mt.report import svg
 from prism_mt.report.flags import EMPTY, FOREIGN, REPEATED, flag
-from prism_mt.report.page import render_page
+from prism_mt.report.page import Heading, render_page
+from prism_mt.report.verdict import verdict
 from prism_mt.text.lines import lines_of
-from prism_mt.text.parallel import ParallelText
+from prism_mt.text.parallel import Languages, ParallelText
 
 
 class Elements(HTMLParser):
@@ -50,13 +53,37 @@ def data_of(html: str) -> dict[str, Any]:
 
 
 def test_texts_never_become_markup() -> None:
-    page = make_page(systems=["A", EVIL], command=f"prism {EVIL}", parts=[by_name(EVIL, [EVIL, "b"] * 3)])
+    evil = Heading(EVIL, EVIL)
+    page = make_page(["A", EVIL], command=f"prism {EVIL}", parts=[by_name(EVIL, [EVIL, "b"] * 3)], heading=evil)
     html = render_page(page)
-    plain = render_page(make_page(systems=["A", "B"], command="prism", parts=[by_name("x", ["a", "b"] * 3)]))
+    plain = make_page(["A", "B"], command="prism", parts=[by_name("x", ["a", "b"] * 3)], heading=Heading("t", "s"))
     assert parse(html).names.count("script") == 2  # the data, and our own script
-    assert sorted(parse(html).names) == sorted(parse(plain).names)
+    assert sorted(parse(html).names) == sorted(parse(render_page(plain)).names)
     assert "<img" not in html
     assert not [name for name, _ in parse(html).attributes if name.startswith("on")]
+
+
+def test_title_date_test_set_languages_and_verdict() -> None:
+    heading = Heading("Systems of this week", "newstest", datetime.date(2026, 11, 8))
+    page = replace(make_page(["A", "B", "C"], heading=heading), languages=Languages("de", "en"))
+    html = render_page(page)
+    assert "<title>Systems of this week</title>" in html
+    assert "<h1>Systems of this week</h1>" in html
+    facts = ["8 November 2026", "newstest", "English to German", "6 segments"]
+    assert html.split('<p class="facts">')[1].split("</p>")[0] == "".join(f"<span>{fact}</span>" for fact in facts)
+    first = html.split('aria-label="Verdict"')[1].split("</section>")[0]
+    assert escape(verdict(page.comparisons[0])) in first.replace("\u00a0", " ")
+    assert "<h1>3 translation systems compared</h1>" in render_page(make_page(["A", "B", "C"]))
+    assert "<h1>A and B compared</h1>" in render_page(make_page())
+
+
+def test_words_of_the_page() -> None:
+    data = data_of(render_page(make_page(["A", "B"])))
+    # "2" of the first reference is in the outputs of both systems, "output" is in no reference
+    assert all(max(matches) > min(matches) for _, _, matches in data["ngrams"])
+    html = render_page(make_page())
+    assert "Are rare words right?" in html
+    assert "Are outputs too short or too long?" in html
 
 
 def test_only_our_script_may_run_and_nothing_may_be_loaded() -> None:
@@ -82,9 +109,9 @@ def test_data_of_the_segments() -> None:
 
 def test_scores_intervals_and_command_are_in_the_page() -> None:
     html = render_page(make_page(command="prism compare --metric 'm'"))
-    assert "-3.5" in html
+    assert "−3.5" in html
     assert "prism compare --metric &#39;m&#39;" in html
-    assert html.count("<svg") == 4  # intervals and distributions of two metrics
+    assert html.count('class="lanes"') == 4  # intervals and distributions of two metrics
     assert "Do the metrics agree?" in html
 
 
@@ -119,13 +146,22 @@ def test_ten_thousand_segments_of_five_systems_would_stay_below_30_mb() -> None:
     assert len(html.encode()) * 20 < 30_000_000
 
 
-def test_labels_of_many_documents_do_not_cover_one_another() -> None:
-    parts = by_name("document", [f"document-{i}" for i in range(200)])
+def test_of_many_documents_the_largest_are_drawn() -> None:
+    names = ["large", "large", *(f"document-{i}" for i in range(198))]
     [comparison, _] = make_page(count=200).comparisons
-    plot = svg.profile(comparison.metric, parts, 2)
-    places = [float(x) for x in re.findall(r'<text x="([\d.]+)" y="216"', plot)]
-    assert len(places) > 10
-    assert min(b - a for a, b in itertools.pairwise(places)) >= 40
+    plot = svg.groups(comparison, by_name("document", names), 2)
+    shown = re.findall(r'<div class="who" title="([^"]+)"', plot)
+    assert (len(shown), shown[0]) == (24, "large")
+
+
+def test_axes_have_round_numbers() -> None:
+    [comparison, _] = make_page(count=200).comparisons
+    plot = svg.intervals(comparison, 1)
+    labels = [float(text.replace("−", "-")) for text in re.findall(r'class="tick"[^>]*>([^<]+)<', plot)]
+    assert len(labels) >= 3
+    steps = {round(b - a, 6) for a, b in itertools.pairwise(labels)}
+    assert len(steps) == 1
+    assert f"{steps.pop():g}".strip("0.")[0] in "125"
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def test_colors_follow_log_probabilities(page: Any) -> None:
     pieces = page.locator("#detail .pieces >> nth=0").locator(".piece")
     assert pieces.all_inner_texts()[1] == EVIL
     alphas = [float(piece.evaluate("e => e.style.getPropertyValue('--alpha')")) for piece in pieces.all()]
-    assert alphas == [0.025, 0.8, 0.001]
-    assert [piece.get_attribute("data-score") for piece in pieces.all()] == ["-0.25", "-9.77", "-0.01"]
+    assert alphas == [0.031, 1.0, 0.001]
+    assert [piece.get_attribute("data-score") for piece in pieces.all()] == ["−0.25", "−9.77", "−0.01"]
     assert "worst" in (pieces.nth(1).get_attribute("class") or "")
 
 
@@ -126,9 +126,75 @@ def test_keyboard_reaches_segments_and_pieces(page: Any) -> None:
     assert page.inner_text("#detail h3") == "Segment 3000"
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.dataset.score") == "-9.77"
+    assert page.evaluate("document.activeElement.dataset.score") == "−9.77"
     shown = page.evaluate("getComputedStyle(document.activeElement, '::after').content")
-    assert shown == '"-9.77"'
+    assert shown == '"−9.77"'
+
+
+def test_a_point_opens_its_segment(page: Any) -> None:
+    page.fill("#query", "output 7 ")
+    page.locator("#scatter").scroll_into_view_if_needed()
+    d = page.locator("#scatter .points").get_attribute("d")
+    x, y = map(float, d.split("M")[3000].removesuffix("h0").split())  # the last segment
+    page.click("#scatter", position={"x": x, "y": y})
+    assert page.inner_text("#detail h3") == "Segment 3000"
+    assert page.input_value("#query") == ""  # it would have hidden the segment
+    assert float(page.locator("#scatter .ring").get_attribute("cx")) == pytest.approx(x, abs=0.1)
+
+
+def test_the_scatter_plot_has_round_numbers_and_a_keyboard(page: Any) -> None:
+    labels = page.locator("#scatter .tick").all_text_contents()
+    assert {"−3000", "−2000", "−1000"} <= set(labels)
+    page.focus("#scatter")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#tip").startswith("#1: A −1.0, B −3300.0; better: A")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#detail h3") == "Segment 2"
+    page.select_option("#other", "0")  # nothing to compare with itself
+    assert not page.is_visible("#pair")
+
+
+def test_words_unlike_the_reference(page: Any) -> None:
+    assert page.is_visible("#scale-legend")
+    page.select_option("#color", "words")
+    assert not page.is_visible("#scale-legend")
+    assert page.is_visible("#word-legend")
+    first = page.locator("#detail .output >> nth=0")
+    assert sorted(first.locator("ins").all_inner_texts()) == ["0", "of", "output"]
+    assert first.locator("del").all_inner_texts() == ["reference"]
+    assert page.locator("#detail .piece").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "wanted"),
+    [
+        ("the cat sat", "the dog sat", "same the, missing dog, new cat, same sat"),
+        ("a", "", "new a"),
+        ("", "a b", "missing a, missing b"),
+        ("他来了", "他没来", "same 他, missing 没, same 来, new 了"),
+        ("It's 3 o'clock.", "It's 3!", "same It's, same 3, missing !, new o'clock, new ."),
+    ],
+)
+def test_differences_of_words(page: Any, output: str, reference: str, wanted: str) -> None:
+    steps = page.evaluate("([a, b]) => compareWords(splitWords(a), splitWords(b))", [output, reference])
+    assert sorted(", ".join(step).replace(", ", " ") for step in steps) == sorted(wanted.split(", "))
+
+
+def test_ngrams_of_two_systems(page: Any) -> None:
+    ngrams = [["big cat", 3, [3, 0]], ["cat", 3, [3, 0]], ["dog", 4, [1, 2]], ["on", 9, [5, 4]]]
+    found = page.evaluate("(all) => tellingNgrams(all, 0, 1).map((one) => one[0])", ngrams)
+    assert found == ["big cat", "on"]  # "cat" says nothing beyond "big cat"
+    assert page.evaluate("(all) => tellingNgrams(all, 1, 0).map((one) => one[0])", ngrams) == ["dog"]
+
+
+@pytest.mark.parametrize("width", [320, 400, 768, 1400])
+def test_nothing_is_wider_than_the_window(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_dark_and_phone(page: Any) -> None:

@@ -58,6 +58,7 @@ class CompareOptions(Config):
     html: Path | None = option(
         "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
     )
+    title: str = option("title of the page (default: how many systems are compared)", "", metavar="TEXT")
     wide: bool = option("one table with a row per system and all metrics side by side", False)
     quiet: bool = option("print the verdict only", False, flags=("-q",))
 
@@ -93,11 +94,17 @@ def run(
         buckets=parts,
     )
     if options.html:
-        found.to_html(options.html, command_line("compare", [options, given, output, engine], metric_options))
+        command = command_line("compare", [options, given, output, engine], metric_options)
+        found.to_html(options.html, title=options.title, test_set=_test_set(given), command=command)
     if options.quiet:
         write_text("\n".join(found.verdicts) + "\n", output)
     else:
         write_text(found.to_text(output.format, output.width, options.wide), output)
+
+
+def _test_set(given: InputOptions) -> str:
+    """Name the test set after its files."""
+    return ", ".join(Path(name).name for name in (given.input, given.src, *given.ref) if name)
 
 
 def _options_of_metrics(
@@ -153,6 +160,7 @@ COMMAND = Command(
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --metric bleu --test randomization --format latex
   prism compare --cand A=a.txt B=b.txt --ref ref.txt --lang de --scores comet.tsv --groups domains.txt --bucket length
   prism compare --input data.tsv --fields group=domain ref cand=A cand=B --lang de
-  prism compare --cand A=a.txt B=b.txt --ref ref.txt --src src.txt --lang de --src-lang en --html report.html
+  prism compare --cand A=a.txt B=b.txt --ref ref.txt --src src.txt --lang de --src-lang en --html report.html \\
+    --title "Systems of this week"
 """,
 )

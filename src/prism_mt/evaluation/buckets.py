@@ -25,6 +25,8 @@ class Buckets:
 
     title: str
     parts: tuple[Bucket, ...]
+    ordered: bool = False
+    """Whether the parts follow one another, as lengths do and documents do not."""
 
 
 def by_length(texts: Iterable[str]) -> Buckets:
@@ -41,7 +43,7 @@ def by_value(title: str, values: Vector, digits: int) -> Buckets:
         chosen = np.flatnonzero(places == place)
         low, high = values[chosen].min(), values[chosen].max()
         parts.append(Bucket(f"{low:.{digits}f} to {high:.{digits}f}", chosen))
-    return Buckets(title, tuple(parts))
+    return Buckets(title, tuple(parts), ordered=True)
 
 
 def by_name(title: str, names: Sequence[str]) -> Buckets:

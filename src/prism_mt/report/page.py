@@ -5,6 +5,7 @@ compressed base64 that the script turns into text nodes, and only the page's own
 """
 
 import base64
+import datetime
 import gzip
 import hashlib
 import json
@@ -17,18 +18,45 @@ from typing import TYPE_CHECKING, Any
 from prism_mt import __version__
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison, Significance, agreements
+from prism_mt.evaluation.words import WordAnalysis, analyze_words
 from prism_mt.metrics.base import TokenTrace
 from prism_mt.report import svg
-from prism_mt.report.compare import agreement_table, buckets_table, digits, guidance, pairs_table, ranking_table
+from prism_mt.report.compare import (
+    RANKS,
+    about,
+    agreement_table,
+    buckets_table,
+    digits,
+    guidance,
+    pairs_table,
+    parts_table,
+    ranking_table,
+)
 from prism_mt.report.flags import flag
-from prism_mt.report.table import Table, format_value, is_missing
-from prism_mt.text.parallel import ParallelText
+from prism_mt.report.table import Column, Table, Value, format_value, is_missing
+from prism_mt.report.text_table import keep_statements
+from prism_mt.report.verdict import verdict
+from prism_mt.report.words import word_section
+from prism_mt.text.languages import find_language
+from prism_mt.text.parallel import Languages, ParallelText
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
+_SCRIPTS = ("elements", "words", "scatter", "segments", "page")
+"""Files of the page's script, in the order in which they use one another."""
+
 Traces = list[list[tuple[TokenTrace, ...]]]
 """Segments × systems."""
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a page: its title, the test set, and the day, where they are known."""
+
+    title: str = ""
+    test_set: str = ""
+    date: datetime.date | None = None
 
 
 @dataclass(frozen=True)
@@ -40,8 +68,9 @@ class Page:
     options: Significance
     baseline: int = 0
     parts: Sequence[Buckets] = ()
-    language: str | None = None
+    languages: Languages = Languages()
     command: str = ""
+    heading: Heading = Heading()
 
     @property
     def traces(self) -> dict[str, Traces]:
@@ -56,28 +85,67 @@ class Page:
 def render_page(page: Page) -> str:
     """The page as HTML; it needs no network and no other file."""
     flags = _flags(page)
-    script = _file("page.js")
+    script = page_script()
+    words = analyze_words(page.text, _code(page.languages.target))
     return _template("page.html").render(
         page=page,
+        title=page.heading.title or _title(page),
+        facts=_facts(page),
+        verdicts=[keep_statements(verdict(comparison), "\u00a0") for comparison in page.comparisons],
         version=__version__,
         style=_file("page.css"),
         script=script,
         script_hash=_digest(script),
-        data=_packed(_data(page, flags)),
+        data=_packed(_data(page, flags, words)),
         summary=_summary(page.comparisons),
         sections=[_section(page, comparison) for comparison in page.comparisons],
         agreement=agreement_table(agreements([one.metric for one in page.comparisons])),
+        words=None if words is None else word_section(words),
+        ranks=RANKS,
+        about=about(page.options),
         warnings=_warnings(page, flags),
     )
 
 
-def render_form(models: Sequence[str], metrics: Sequence[str]) -> str:
+def render_form(models: Sequence[str], metrics: Sequence[str], languages: Sequence[tuple[str, str]] = ()) -> str:
     """The page of `prism serve`: texts go in, scores and the page above come out."""
     script = _file("form.js")
-    hashes = [_digest(script), _digest(_file("page.js"))]  # the report is shown inside, under the same rules
+    hashes = [_digest(script), _digest(page_script())]  # the report is shown inside, under the same rules
     return _template("form.html").render(
-        style=_file("page.css"), script=script, hashes=hashes, models=models, metrics=metrics, version=__version__
+        style=_file("page.css"),
+        script=script,
+        hashes=hashes,
+        models=models,
+        metrics=metrics,
+        languages=languages,
+        version=__version__,
     )
+
+
+def page_script() -> str:
+    """All scripts of the page as one."""
+    return "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
+
+
+def _title(page: Page) -> str:
+    names = page.text.names
+    if len(names) == 2:
+        return f"{names[0]} and {names[1]} compared"
+    return f"{len(names)} translation systems compared" if len(names) > 2 else f"{names[0]} evaluated"
+
+
+def _facts(page: Page) -> list[str]:
+    """What the line below the title says."""
+    segments = f"{page.comparisons[0].metric.segments.shape[1]:,} segments"
+    known = [find_language(code) for code in (page.languages.source, page.languages.target) if code]
+    languages = " to ".join(one.name for one in known if one)
+    day = f"{page.heading.date:%d %B %Y}".lstrip("0") if page.heading.date else ""
+    return [fact for fact in (day, page.heading.test_set, languages, segments) if fact]
+
+
+def _code(language: str) -> str:
+    known = find_language(language) if language else None
+    return known.code if known else ""
 
 
 def _digest(script: str) -> str:
@@ -96,8 +164,8 @@ def _summary(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             cells.append(
                 {
                     "value": float(one.metric.system_scores[place]),
-                    "score": f"{one.metric.system_scores[place]:.{places}f}",
-                    "interval": f"{own.low:.{places}f} to {own.high:.{places}f}",
+                    "score": _signed(f"{one.metric.system_scores[place]:.{places}f}"),
+                    "interval": _signed(f"{own.low:.{places}f} to {own.high:.{places}f}"),
                     "rank": one.ranks[place],
                 }
             )
@@ -110,20 +178,32 @@ def _section(page: Page, comparison: Comparison) -> dict[str, Any]:
     scores, places = comparison.metric, digits(comparison)
     return {
         "metric": scores.metric,
+        "lower": scores.lower_is_better,
         "guidance": guidance(comparison),
         "intervals": svg.intervals(comparison, places),
-        "distributions": svg.distributions(comparison, places),
+        "distributions": svg.distributions(comparison),
         "ranking": ranking_table(comparison, page.baseline, page.options),
-        "pairs": pairs_table(comparison),
-        "parts": [(svg.profile(scores, parts, places), buckets_table(comparison, parts)) for parts in page.parts],
+        "made_of": parts_table(comparison) if scores.parts else None,
+        "pairs": pairs_table(comparison) if len(scores.systems) > 2 else None,
+        "parts": [(_parts(comparison, parts, places), buckets_table(comparison, parts)) for parts in page.parts],
     }
+
+
+def _parts(comparison: Comparison, buckets: Buckets, places: int) -> str:
+    """A plot of parts of the test set: lines where they have an order."""
+    if not buckets.ordered:
+        return svg.groups(comparison, buckets, places)
+    metric = comparison.metric
+    scores = [metric.on(part.segments).tolist() for part in buckets.parts]
+    labels = [part.label for part in buckets.parts]
+    return svg.profile(metric.systems, scores, labels, f"{metric.metric} by {buckets.title}")
 
 
 def _flags(page: Page) -> list[dict[int, list[str]]]:
     others = [*([page.text.source] if page.text.source else []), *page.text.references]
     # Metrics of fluency do without both; then no output is known to be repeated for another segment.
     sources = list(others[0]) if others else [""] * page.text.count()
-    return [flag(list(lines), sources, page.language) for _, lines in page.text.systems]
+    return [flag(list(lines), sources, page.languages.target or None) for _, lines in page.text.systems]
 
 
 def _warnings(page: Page, flags: list[dict[int, list[str]]]) -> list[str]:
@@ -138,7 +218,7 @@ def _warnings(page: Page, flags: list[dict[int, list[str]]]) -> list[str]:
     return found
 
 
-def _data(page: Page, flags: list[dict[int, list[str]]]) -> dict[str, Any]:
+def _data(page: Page, flags: list[dict[int, list[str]]], words: WordAnalysis | None) -> dict[str, Any]:
     """What the segment browser shows, as the script expects it."""
     return {
         "systems": [name for name, _ in page.text.systems],
@@ -155,6 +235,8 @@ def _data(page: Page, flags: list[dict[int, list[str]]]) -> dict[str, Any]:
         "references": [list(lines) for lines in page.text.references],
         "outputs": [list(lines) for _, lines in page.text.systems],
         "flags": flags,
+        "baseline": page.baseline,
+        "ngrams": [[" ".join(one.words), one.reference, one.matches] for one in words.ngrams] if words else [],
         "traces": {
             metric: [[[_trace(trace) for trace in traces] for traces in row] for row in rows]
             for metric, rows in page.traces.items()
@@ -192,11 +274,21 @@ def _cells(table: Table) -> list[list[tuple[str, str, bool]]]:
     """Of every cell the text, the value to sort by, and whether it stands out."""
     return [
         [
-            (format_value(value, column), "" if is_missing(value) else str(value), (r, c) in table.bold)
+            (_shown(value, column), "" if is_missing(value) else str(value), (r, c) in table.bold)
             for c, (value, column) in enumerate(zip(row, table.columns, strict=True))
         ]
         for r, row in enumerate(table.rows)
     ]
+
+
+def _shown(value: Value, column: Column) -> str:
+    text = format_value(value, column)
+    return text if isinstance(value, str) else _signed(text)
+
+
+def _signed(text: str) -> str:
+    """Numbers with a real minus sign, which is as wide as a digit."""
+    return text.replace("-", "−")
 
 
 def _file(name: str) -> str:

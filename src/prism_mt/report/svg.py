@@ -1,6 +1,8 @@
-"""Plots as SVG inside a page: colors and fonts are the page's, every text is escaped."""
+"""Plots inside a page: they are as wide as there is room, with colors and fonts of the page; every text is escaped.
 
-import math
+Positions are percentages, so that lines move closer together on a telephone while letters keep their size.
+"""
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,151 +10,173 @@ from markupsafe import Markup
 
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison
-from prism_mt.metrics.scores import MetricScores, Vector
+from prism_mt.report.ticks import label, ticks
 
-_WIDTH = 720
-_LABELS = 190
-"""Room for the names of systems at the left."""
 _ROW = 28
-_LABEL = 40
-"""Room for a label under a plot."""
-_BINS = 40
+_HEIGHT = 200
+"""Of plots with a vertical axis, in pixels."""
+_MOST_BINS = 40
+_EDGE = 0.06
+"""Share of the width that stays free at both ends, for half a label of the axis."""
+_MOST_LANES = 24
+COLORS = 10
+"""Colors of systems in the style sheet."""
 
 
 def intervals(comparison: Comparison, digits: int) -> Markup:
     """Every system's score as a dot on its 95 % interval, from best to worst."""
     names = comparison.metric.systems
-    low = min(own.low for own in comparison.intervals)
-    high = max(own.high for own in comparison.intervals)
-    parts = []
-    for row, place in enumerate(comparison.order):
-        own, y = comparison.intervals[place], _ROW * row + _ROW // 2
-        score = float(comparison.metric.system_scores[place])
-        left, middle, right = (_scale(value, low, high) for value in (own.low, score, own.high))
+    axis = Axis(min(one.low for one in comparison.intervals), max(one.high for one in comparison.intervals))
+    rows = []
+    for place in comparison.order:
+        own, score = comparison.intervals[place], float(comparison.metric.system_scores[place])
         told = f"{names[place]}: {score:.{digits}f}, 95 % from {own.low:.{digits}f} to {own.high:.{digits}f}"
-        parts += [
-            _name(names[place], y),
-            _tag("line", x1=left, x2=right, y1=y, y2=y, class_="whisker"),
-            _tag("circle", _tag("title", told), cx=middle, cy=y, r=5, class_="dot"),
-        ]
-    height = _ROW * len(names)
-    parts.append(_axis(low, high, height, digits))
-    return _svg(parts, height + 24, f"{comparison.metric.metric}: scores with 95 % intervals")
+        middle = _ROW / 2
+        whisker = _tag("line", x1=axis(own.low), x2=axis(own.high), y1=middle, y2=middle, class_="whisker")
+        dot = _tag("circle", _tag("title", told), cx=axis(score), cy=middle, r=5, class_="dot")
+        rows.append((names[place], [whisker, dot], f"{score:.{digits}f}".replace("-", "−")))
+    return _lanes(rows, axis, f"{comparison.metric.metric}: scores with 95 % intervals")
 
 
-def distributions(comparison: Comparison, digits: int) -> Markup:
+def distributions(comparison: Comparison) -> Markup:
     """How segment scores are spread, one outline per system with a line at its median."""
     scores = comparison.metric
     low, high = (float(value) for value in np.quantile(scores.segments, [0.005, 0.995]))
     if low == high:
         low, high = low - 0.5, high + 0.5
-    bounds = np.linspace(low, high, _BINS + 1)
+    bins = min(max(8, round(2 * scores.segments.shape[1] ** 0.5)), _MOST_BINS)
+    axis, bounds = Axis(low, high), np.linspace(low, high, bins + 1)
     counts = [np.histogram(np.clip(row, low, high), bounds)[0] for row in scores.segments]
     tallest = max(int(count.max()) for count in counts) or 1
-    parts = []
-    for row, place in enumerate(comparison.order):
-        base = _ROW * (row + 1) + 10
-        points = [(_scale(float(bounds[0]), low, high), float(base))]
-        for bin_, count in enumerate(counts[place].tolist()):
-            y = base - (_ROW + 4) * count / tallest
-            points += [
-                (_scale(float(bounds[bin_]), low, high), y),
-                (_scale(float(bounds[bin_ + 1]), low, high), y),
-            ]
-        points.append((_scale(float(bounds[-1]), low, high), float(base)))
-        middle = _scale(float(np.clip(np.median(scores.segments[place]), low, high)), low, high)
-        parts += [
-            _name(scores.systems[place], base - 6),
-            _tag("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="shape"),
-            _tag("line", x1=middle, x2=middle, y1=base - _ROW + 6, y2=base, class_="median"),
-        ]
-    height = _ROW * len(scores.systems) + 12
-    parts.append(_axis(low, high, height, digits))
-    return _svg(parts, height + 24, f"{scores.metric}: distribution of segment scores")
+    rows = []
+    for place in comparison.order:
+        points = [(axis.share(low), float(_ROW))]
+        for left, right, count in zip(bounds[:-1], bounds[1:], counts[place].tolist(), strict=True):
+            y = _ROW - (_ROW - 2) * count / tallest
+            points += [(axis.share(float(left)), y), (axis.share(float(right)), y)]
+        points.append((axis.share(high), float(_ROW)))
+        median = float(np.clip(np.median(scores.segments[place]), low, high))
+        line = _tag("line", x1=axis(median), x2=axis(median), y1=4, y2=_ROW, class_="median")
+        rows.append((scores.systems[place], [_stretched("polygon", points, _ROW, "shape"), line], ""))
+    return _lanes(rows, axis, f"{scores.metric}: distribution of segment scores")
 
 
-def profile(metric: MetricScores, buckets: Buckets, digits: int) -> Markup:
-    """A line per system over the parts of the test set; the name stands at its end."""
-    scores = np.array([metric.on(part.segments) for part in buckets.parts])
-    low, high = float(scores.min()), float(scores.max())
-    height, right = 200, _WIDTH - 150
-    step = (right - 60) / max(len(buckets.parts) - 1, 1)
-    parts = []
-    every = math.ceil(_LABEL / step)  # where there are many parts, there is not room for all labels
-    for index, part in enumerate(buckets.parts):
-        x = 60 + step * index
-        parts.append(_tag("line", x1=x, x2=x, y1=10, y2=height, class_="grid"))
-        if index % every:
-            continue
-        label = _short(part.label, int(step * every / 6.5))
-        parts.append(_tag("text", label, x=x, y=height + 16, class_="tick", text_anchor="middle"))
-    for value in (low, high):
-        y = _height(value, low, high, height)
-        parts.append(_tag("text", f"{value:.{digits}f}", x=48, y=y + 4, class_="tick", text_anchor="end"))
-    labels = _apart(scores[-1], low, high, height)
-    for system, name in enumerate(metric.systems):
-        points = [(60 + step * i, _height(float(v), low, high, height)) for i, v in enumerate(scores[:, system])]
-        kind = f"c{system % 10}"
-        parts.append(
-            _tag("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_=f"curve {kind}")
-        )
-        for (x, y), value in zip(points, scores[:, system].tolist(), strict=True):
-            parts.append(
-                _tag("circle", _tag("title", f"{name}: {value:.{digits}f}"), cx=x, cy=y, r=3.5, class_=kind)
+def groups(comparison: Comparison, buckets: Buckets, digits: int) -> Markup:
+    """Parts that have no order, such as documents: the largest of them, with a dot per system."""
+    metric = comparison.metric
+    chosen = sorted(buckets.parts, key=lambda part: -len(part.segments))[:_MOST_LANES]
+    scores = [metric.on(part.segments).tolist() for part in chosen]
+    axis = Axis(min(map(min, scores)), max(map(max, scores)))
+    rows = []
+    for part, own in zip(chosen, scores, strict=True):
+        dots = [
+            _tag(
+                "circle",
+                _tag("title", f"{name}: {value:.{digits}f}"),
+                cx=axis(value),
+                cy=_ROW / 2,
+                r=5,
+                class_=f"c{system % COLORS}",
             )
-        parts.append(
-            _tag("text", _short(name, 18), x=points[-1][0] + 10, y=labels[system] + 4, class_=f"name {kind}")
-        )
-    return _svg(parts, height + 24, f"{metric.metric} by {buckets.title}")
+            for system, (name, value) in enumerate(zip(metric.systems, own, strict=True))
+        ]
+        rows.append((part.label, dots, ""))
+    return legend(metric.systems) + _lanes(rows, axis, f"{metric.metric} by {buckets.title}")
 
 
-def _apart(values: Vector, low: float, high: float, height: int) -> list[float]:
-    """Heights of labels, moved down where they would cover one another."""
-    wanted = [_height(float(value), low, high, height) for value in values]
-    placed = list(wanted)
-    last = -20.0
-    for place in sorted(range(len(wanted)), key=wanted.__getitem__):
-        placed[place] = last = max(wanted[place], last + 14)
-    return placed
-
-
-def _height(value: float, low: float, high: float, height: int) -> float:
-    return height / 2 if high == low else 20 + (height - 30) * (high - value) / (high - low)
-
-
-def _scale(value: float, low: float, high: float) -> float:
-    width = _WIDTH - _LABELS - 60  # half a label of the axis stands out at either end
-    return _LABELS + 30 + (width / 2 if high == low else width * (value - low) / (high - low))
-
-
-def _axis(low: float, high: float, y: int, digits: int) -> Markup:
-    values = [low] if low == high else [low, (low + high) / 2, high]
-    line = _tag("line", x1=_LABELS, x2=_WIDTH, y1=y + 2, y2=y + 2, class_="axis")
-    ticks = [
-        _tag(
-            "text",
-            f"{value:.{digits}f}",
-            x=_scale(value, low, high),
-            y=y + 18,
-            class_="tick",
-            text_anchor="middle",
-        )
-        for value in values
+def profile(names: Sequence[str], values: Sequence[Sequence[float]], labels: Sequence[str], title: str) -> Markup:
+    """A line per system over parts that have an order; `values` has a row per part."""
+    array = np.array(values)
+    scale = Axis(float(array.min()), float(array.max()))
+    places = [(index + 0.5) / len(labels) for index in range(len(labels))]
+    marks = ticks(scale.low, scale.high, 5)
+    lines = [
+        _tag("line", x1="0%", x2="100%", y1=_y(scale, mark), y2=_y(scale, mark), class_="grid") for mark in marks
     ]
-    return Markup("").join([line, *ticks])
+    axis = [
+        _tag("text", text, x="100%", y=_y(scale, mark) + 4, class_="tick", text_anchor="end")
+        for mark, text in zip(marks, label(marks), strict=True)
+    ]
+    for system, name in enumerate(names):
+        kind = f"c{system % COLORS}"
+        points = [(place, _y(scale, float(row[system]))) for place, row in zip(places, array, strict=True)]
+        lines.append(_stretched("polyline", points, _HEIGHT, f"curve {kind}"))
+        lines += [
+            _tag("circle", _tag("title", f"{name}, {part}"), cx=_percent(x), cy=y, r=4, class_=kind)
+            for (x, y), part in zip(points, labels, strict=True)
+        ]
+    bottom = Markup("").join(_tag("span", part) for part in labels)
+    return legend(names) + _tag(
+        "div",
+        _tag("svg", Markup("").join(axis), class_="scale", height=_HEIGHT)
+        + _tag("svg", Markup("").join(lines), class_="lines", width="100%", height=_HEIGHT)
+        + _tag("div", bottom, class_="parts"),
+        class_="profile",
+        role="img",
+        aria_label=title,
+    )
 
 
-def _name(name: str, y: float) -> Markup:
-    return _tag("text", _short(name, 24), x=_LABELS - 10, y=y + 4, class_="name", text_anchor="end")
+def legend(names: Sequence[str]) -> Markup:
+    """The color of every system."""
+    keys = [
+        _tag("span", _tag("i", "", class_=f"key c{place % COLORS}") + _tag("span", name), class_="system")
+        for place, name in enumerate(names)
+    ]
+    return _tag("div", Markup("").join(keys), class_="legend")
 
 
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+class Axis:
+    """Places numbers from left to right; the first and last round number are near the ends."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def share(self, value: float) -> float:
+        """Where a number stands, as a share of the width."""
+        inside = 0.5 if self.high == self.low else (value - self.low) / (self.high - self.low)
+        return _EDGE + (1 - 2 * _EDGE) * inside
+
+    def __call__(self, value: float) -> str:
+        """The same as SVG writes it."""
+        return _percent(self.share(value))
 
 
-def _svg(parts: Sequence[Markup], height: int, label: str) -> Markup:
-    content = Markup("").join(parts)
-    return _tag("svg", content, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=label, class_="plot")
+def _lanes(rows: Sequence[tuple[str, Sequence[Markup], str]], axis: Axis, title: str) -> Markup:
+    """A row per name: what belongs to it over the lines of the axis, whose numbers are in the last row."""
+    marks = ticks(axis.low, axis.high)
+    grid = [_tag("line", x1=axis(mark), x2=axis(mark), y1=0, y2=_ROW, class_="grid") for mark in marks]
+    parts = []
+    for name, drawn, value in rows:
+        parts += [
+            _tag("div", name, class_="who", title=name),
+            _tag("svg", Markup("").join([*grid, *drawn]), width="100%", height=_ROW),
+            _tag("div", value, class_="value"),
+        ]
+    numbers = [
+        _tag("text", text, x=axis(mark), y=14, class_="tick", text_anchor="middle")
+        for mark, text in zip(marks, label(marks), strict=True)
+    ]
+    bottom = _tag("svg", Markup("").join(numbers), width="100%", height=20)
+    content = Markup("").join([*parts, _tag("div"), bottom, _tag("div")])
+    return _tag("div", content, class_="lanes", role="img", aria_label=title)
+
+
+def _stretched(name: str, points: Sequence[tuple[float, float]], height: int, kind: str) -> Markup:
+    """A shape whose horizontal places are shares of the width, which SVG knows of whole pictures only."""
+    written = " ".join(f"{100 * x:.2f},{y:.1f}" for x, y in points)
+    shape = _tag(name, points=written, class_=kind, vector_effect="non-scaling-stroke")
+    return Markup(
+        '<svg viewBox="0 0 100 {0}" preserveAspectRatio="none" width="100%" height="{0}">{1}</svg>'
+    ).format(height, shape)
+
+
+def _y(scale: Axis, value: float) -> float:
+    return _HEIGHT * (1 - scale.share(value))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}%"
 
 
 def _tag(name: str, content: str | Markup = "", **attributes: str | float) -> Markup:

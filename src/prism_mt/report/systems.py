@@ -1,5 +1,6 @@
 """Systems compared: the verdict in words, tables, and a page to send to a colleague."""
 
+import datetime
 import json
 import math
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from prism_mt.report.compare import (
     ranking_table,
     wide_table,
 )
-from prism_mt.report.page import Page, render_page
+from prism_mt.report.page import Heading, Page, render_page
 from prism_mt.report.table import Format, Table, render_all
 from prism_mt.report.text_table import wrap_sentence
 from prism_mt.report.verdict import verdict
@@ -65,8 +66,13 @@ class SystemComparison:
         head = "\n".join(wrap_sentence(one, width) for one in self.verdicts) + "\n\n"
         return (head if format == "text" else "") + render_all(self.tables(wide), format, width)
 
-    def to_html(self, path: str | Path | None = None, command: str = "") -> str:
-        """Return the page, and write it where a path is given; it needs the texts behind the scores."""
+    def to_html(
+        self, path: str | Path | None = None, *, title: str = "", test_set: str = "", command: str = ""
+    ) -> str:
+        """Return the page, and write it where a path is given; it needs the texts behind the scores.
+
+        `test_set` and `command` tell its readers where the numbers come from.
+        """
         from prism_mt._core.files import write_atomically
 
         text = self.scores.text
@@ -75,8 +81,16 @@ class SystemComparison:
         parts = list(self.buckets)
         if text.references and not any(one.title.startswith("reference length") for one in parts):
             parts.insert(0, by_length(text.references[0]))
-        language = self.scores.languages.target or None
-        page = Page(text, self.comparisons, self.significance, self._baseline_place, parts, language, command)
+        page = Page(
+            text,
+            self.comparisons,
+            self.significance,
+            self._baseline_place,
+            parts,
+            self.scores.languages,
+            command,
+            Heading(title, test_set, datetime.date.today()),
+        )
         content = render_page(page)
         if path is not None:
             with write_atomically(Path(path)) as handle:

@@ -35,8 +35,12 @@ def wrap_sentence(text: str, width: int | None) -> str:
     """Break a sentence into lines, but no statement such as `p < .05`."""
     if width is None:
         return text
-    kept = re.sub(r"\bp ([<=≤≥]) (?=[.\d])", "p\ue000\\1\ue000", text)
-    return fill(kept, width, break_long_words=False).replace(_PAD, " ")
+    return fill(keep_statements(text, _PAD), width, break_long_words=False).replace(_PAD, " ")
+
+
+def keep_statements(text: str, space: str) -> str:
+    """Put another kind of space into statements such as `p < .05`, at which no line is broken."""
+    return re.sub(r"\bp ([<=≤≥]) (?=[.\d])", rf"p{space}\1{space}", text)
 
 
 def _blocks(table: Table, width: int) -> list[Table]:
