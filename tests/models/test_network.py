@@ -173,3 +173,15 @@ def test_initialization() -> None:
 def test_a_language_model_is_refused() -> None:
     with pytest.raises(PrismError, match="this is a language model"):
         from_weights(dataclasses.replace(TINY, encoder_layers=0), {})
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_attention_in_training_is_that_of_scoring(name: str) -> None:
+    model = variant(name)
+    source, target = torch.tensor([[4, 5, 6, 2], [7, 2, 1, 1]]), torch.tensor([[2, 4, 5], [2, 6, 1]])
+    padding = source == 1
+    trained = model(source, target, padding)
+    assert trained.requires_grad
+    with torch.no_grad():
+        scored = model(source, target, padding)
+    torch.testing.assert_close(trained, scored, atol=1e-5, rtol=1e-5)

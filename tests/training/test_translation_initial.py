@@ -113,6 +113,31 @@ def test_a_trained_encoder_starts_there_and_moves(config: TrainConfig, pretraine
     assert 1e-4 < change < 0.2
 
 
+def test_a_decoder_that_starts_from_the_encoder(
+    config: TrainConfig, pretrained: ModelDirectory, sentencepiece: bytes
+) -> None:
+    config = dataclasses.replace(config, initial=Initial(str(pretrained.folder), decoder=True))
+    objective = TranslationObjective(config, ALONE)
+    before = {name: tensor.clone() for name, tensor in objective.weights().items()}
+    objective.begin(ALONE)
+    ours, theirs = objective.weights(), pretrained.weights()
+    for layer in (0, 1):
+        for part in ("self_attention.query.weight", "feed_forward.outer.bias", "self_attention_norm.weight"):
+            name = f"layers.{layer}.{part}"
+            assert np.array_equal(ours[f"decoder.{name}"].numpy(), theirs[f"encoder.{name}"]), name
+        name = f"decoder.layers.{layer}.cross_attention.query.weight"
+        assert torch.equal(ours[name], before[name])
+    target, source = Vocabulary(sentencepiece), pretrained.source
+    vectors, table = ours["decoder.embedding.weight"].numpy(), theirs["encoder.embedding.weight"]
+    unknown = source.processor.unk_id()
+    pieces = [target.piece(index) for index in range(len(target))]
+    shared = [index for index, piece in enumerate(pieces) if source.processor.piece_to_id(piece) != unknown]
+    assert len(shared) > 10
+    for index in shared:
+        place = source.processor.piece_to_id(pieces[index])
+        np.testing.assert_allclose(vectors[index], table[place], rtol=1e-6)
+
+
 def test_the_exported_model_has_both_vocabularies_and_the_source_convention(config: TrainConfig) -> None:
     result = train(config)
     assert result.folder is not None

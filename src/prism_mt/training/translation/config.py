@@ -57,6 +57,11 @@ class Initial(Config):
         "encoder (e5, or the folder of a BERT): all weights whose names and shapes fit; embeddings piece by piece",
         "",
     )
+    decoder: bool = option(
+        "start the decoder from the same encoder, too: its first layers but for cross-attention, its positions, and "
+        "for each target piece the mean vector of that encoder's pieces for it",
+        False,
+    )
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ def _translation_rules(config: TrainConfig) -> list[Rule]:
             "source_symbols must have the pieces once",
         ),
         (bool(config.frozen) and not config.initial.encoder, 'frozen = ["encoder"] needs initial.encoder'),
+        (config.initial.decoder and not config.initial.encoder, "initial.decoder needs initial.encoder"),
+        (config.initial.decoder and shape.tied_embeddings, "initial.decoder needs tied_embeddings = false"),
         (
             bool(config.initial.encoder) and config.embeddings == "cooccurrence",
             'initial.encoder leaves nothing to embeddings = "cooccurrence"',
@@ -166,5 +173,6 @@ def load_train_config(path: Path) -> TrainConfig:
     config = load_toml(path, TrainConfig)
     folder = path.parent
     encoder = folder / config.initial.encoder
-    initial = Initial(str(encoder)) if config.initial.encoder and encoder.exists() else config.initial
+    found = bool(config.initial.encoder) and encoder.exists()
+    initial = dataclasses.replace(config.initial, encoder=str(encoder)) if found else config.initial
     return dataclasses.replace(config, data=folder / config.data, output=folder / config.output, initial=initial)

@@ -1,4 +1,4 @@
-"""Initial weights of a translation model: the encoder of another model."""
+"""Initial weights of a translation model: those of another encoder."""
 
 import logging
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ from prism_mt.training.log import say
 from prism_mt.training.translation.config import TrainConfig
 
 _SIDE = "encoder."
+_DECODER = "decoder."
 _EMBEDDING = "encoder.embedding.weight"
+_TARGET_EMBEDDING = "decoder.embedding.weight"
 _LOG = logging.getLogger("prism_mt")
 
 
@@ -57,6 +59,43 @@ def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: 
     say(f"{len(fitting)} of {len(own)} weights of the encoder are those of {name}")
     if left:
         say(f"random: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}")
+
+
+def take_decoder(model: Transformer, name: str, vocabulary: Vocabulary) -> None:
+    """Start a decoder from the layers, positions and piece vectors of an encoder, as far as their shapes fit.
+
+    Layers that know how words combine are a better start than random ones even though they have seen the words to come;
+    cross-attention remains random.
+    """
+    weights, theirs = _read(name)
+    own = {key: tensor for key, tensor in model.state_dict().items() if key.startswith(_DECODER)}
+    twins = {key: weights.get(_SIDE + key.removeprefix(_DECODER)) for key in own}
+    fitting = {key: twin for key, twin in twins.items() if twin is not None and _fits(twin, own[key])}
+    fitting.pop(_TARGET_EMBEDDING, None)  # equal in size by chance only
+    if theirs is not None and _EMBEDDING in weights:
+        fitting[_TARGET_EMBEDDING] = _vectors(vocabulary, theirs, weights[_EMBEDDING], own[_TARGET_EMBEDDING])
+    with torch.no_grad():
+        for key, array in fitting.items():
+            own[key].copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
+    say(f"{len(fitting)} of {len(own)} weights of the decoder start from those of {name}")
+
+
+def _vectors(
+    ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32], own: torch.Tensor
+) -> NDArray[np.float32]:
+    """For each of our pieces their vector of it, or the mean of those of its text; tags keep their own."""
+    rows = own.numpy().copy()
+    if rows.shape[1] != table.shape[1]:
+        return rows
+    processor, unknown = theirs.processor, int(theirs.processor.unk_id())
+    for index in range(len(ours)):
+        piece = ours.piece(index)
+        place = int(processor.piece_to_id(piece))
+        text = piece.replace("▁", " ").strip()
+        places = [place] if place != unknown else [one for one in processor.encode(text) if one != unknown]
+        if places and not (place == unknown and piece.startswith("<")):
+            rows[index] = table[places].mean(0)
+    return rows
 
 
 def _fits(array: NDArray[np.float32], tensor: torch.Tensor) -> bool:

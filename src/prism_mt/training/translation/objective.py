@@ -22,7 +22,7 @@ from prism_mt.training.translation.batches import Collator
 from prism_mt.training.translation.config import TrainConfig
 from prism_mt.training.translation.cooccurrence import cooccurrence_vectors
 from prism_mt.training.translation.cross_entropy import TranslationLoss
-from prism_mt.training.translation.initial import source_symbols, take_encoder
+from prism_mt.training.translation.initial import source_symbols, take_decoder, take_encoder
 from prism_mt.training.translation.quality import translation_quality
 from prism_mt.training.translation.stream import ExampleStream, Place, Plan
 from prism_mt.training.translation.validation import ALL, validate, validation_plans
@@ -84,6 +84,8 @@ class TranslationObjective:
         if self.config.initial.encoder and isinstance(self.model, Transformer):
             frozen = "encoder" in self.config.frozen
             take_encoder(self.model, self.config.initial.encoder, self._source_vocabulary, frozen)
+            if self.config.initial.decoder:
+                take_decoder(self.model, self.config.initial.encoder, self.vocabulary)
         # Other processes get the first one's weights.
         if self.config.embeddings == "cooccurrence" and world.first and isinstance(self.model, Transformer):
             say("counting which pieces translate each other")
