@@ -12,5 +12,5 @@ def test_demo() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("$ prism") == 4
     assert "prism-src" in done.stdout
-    assert "6 systems compared" in (_ROOT / "build" / "report.html").read_text(encoding="utf-8")
+    assert "6 translation systems compared" in (_ROOT / "build" / "report.html").read_text(encoding="utf-8")
     assert "prism-ref|model:mini@" in done.stdout

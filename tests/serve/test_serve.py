@@ -162,7 +162,7 @@ def test_report(address: str) -> None:
     body = {"systems": {"A": CAND, "<b>": REF}, "ref": [REF], "lang": "en", "metrics": ["prism-ref", "chrf"]}
     status, html = post(f"{address}/report", body)
     assert status == 200
-    assert "2 systems compared" in html
+    assert "A and &lt;b&gt; compared" in html
     assert "<b>" not in html
 
 

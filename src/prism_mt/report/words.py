@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from prism_mt.evaluation.words import DIFFERENCES, WordAnalysis
 from prism_mt.report import svg
-from prism_mt.report.table import Column, Table, number
+from prism_mt.report.table import Column, Table, Value, number
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ def frequency_table(words: WordAnalysis) -> Table:
         Column("words", ",d", "right"),
         *(number(name) for name in words.systems),
     )
-    rows = tuple((span(one.low, one.high), one.words, *one.f1) for one in words.frequencies)
+    rows: tuple[tuple[Value, ...], ...] = tuple(
+        (span(one.low, one.high), one.words, *one.f1) for one in words.frequencies
+    )
     return Table(columns, rows, "F1 of words by their frequency in the references")
 
 
