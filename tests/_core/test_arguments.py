@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 
 import pytest
 
-from prism_mt._core.arguments import add_options, parse_options
+from prism_mt._core.arguments import Parser, add_options, parse_options
+from prism_mt._core.errors import PrismError
 from prism_mt._core.options import option
 
 
@@ -20,7 +21,7 @@ class Sample:
 
 
 def parse(*words: str) -> Sample:
-    parser = argparse.ArgumentParser()
+    parser = Parser(prog="tool")
     add_options(parser, [Sample])
     return parse_options(Sample, parser.parse_args(words))
 
@@ -31,11 +32,24 @@ def test_defaults_and_values() -> None:
     assert parse(*words) == Sample("x", [Path("p"), Path("q"), Path("r")], "b", 3, False, True)
 
 
-@pytest.mark.parametrize("words", [[], ["x", "--kind", "c"], ["x", "--size", "big"], ["x", "--unknown"]])
-def test_mistakes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "the following arguments are required: name"),
+        (["x", "--kind", "c"], "--kind: there is no 'c'; choose one of a, b"),
+        (["x", "--size", "big"], "--size/-s: invalid int value: 'big'"),
+        (["x", "--flies", "y"], "tool has no option --flies; did you mean '--files'?"),
+        (["x", "--unknown=3"], "tool has no option --unknown"),
+        (["x", "y"], "tool has no argument y"),
+    ],
+)
+def test_mistakes_are_a_sentence_without_usage(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(PrismError) as raised:
         parse(*words)
-    assert ended.value.code == 2
+    assert str(raised.value) == f"{message} (see `tool --help`)"
+    assert capsys.readouterr() == ("", "")
 
 
 def test_help_teaches() -> None:

@@ -164,10 +164,43 @@ def test_get_without_a_network(capsys: Any, cache: Path) -> None:
     assert run(capsys, "get", "nothing")[0] == 2
 
 
-def test_a_group_without_a_command_is_an_error(capsys: Any) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["models", "nonsense"])
-    assert ended.value.code == 2
-    with pytest.raises(SystemExit) as ended:
-        main(["nonsense"])
-    assert ended.value.code == 2
+def test_an_unknown_command_of_a_group_is_an_error(capsys: Any) -> None:
+    code, _, err = run(capsys, "nonsense")
+    assert (code, err) == (2, "prism: error: prism models has no command 'nonsense' (see `prism models --help`)\n")
+
+
+def test_show_of_what_is_not_here_fetches_nothing(
+    capsys: Any, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec("huggingface_hub"):
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    rows = {
+        row["what"]: row["value"]
+        for row in json.loads(run(capsys, "show", "m39v1", "--format", "json")[1])["rows"]
+    }
+    assert rows["here"] == "no"
+    assert rows["size"] == "about 3.0 GB in float32"
+    assert rows["languages"].startswith("39: ar bg")
+    assert rows["license"] == "MIT"
+    assert rows["to get it"] == "prism models get m39v1"
+    # The catalog knows models of the hub by both names.
+    assert "CC-BY-NC-4.0" in run(capsys, "show", "hf:facebook/nllb-200-distilled-600M")[1]
+    assert "prism models get hf:org/other" in run(capsys, "show", "hf:org/other")[1]
+
+
+def test_get_from_the_hub(capsys: Any, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = write_model(make_model(), tmp_path / "made")
+    asked = []
+
+    def opened(name: str) -> ModelDirectory:
+        asked.append(name)
+        return model
+
+    monkeypatch.setattr("prism_mt.cli.models.open_model", opened)
+    code, out, _ = run(capsys, "get", "hf:org/name")
+    assert (code, asked) == (0, ["hf:org/name"])
+    assert out == f"hf:org/name: {model.folder} ({model.digest[:12]})\n"
+    monkeypatch.undo()
+    code, _, err = run(capsys, "get", "m39v")
+    assert code == 2
+    assert "no model 'm39v' in the catalog, and no hf:ORG/NAME; did you mean 'm39v1'?" in err

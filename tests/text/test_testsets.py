@@ -97,3 +97,17 @@ def test_a_download_that_fails(
 )
 def test_is_testset(spec: str | Path, expected: bool) -> None:
     assert is_testset(spec) is expected
+
+
+def test_offline_never_fetches_even_where_another_pair_is_here(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(cache, "wmt19", "de-en", src="a\n", ref="b\n")
+
+    def connect(*_: object) -> None:
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr("socket.getaddrinfo", connect)
+    assert list(open_testset("sacrebleu:wmt19:de-en", "ref", offline=True).lines[0]) == ["b"]
+    with pytest.raises(PrismError, match="--offline: not fetching sacrebleu:wmt19:cs-de"):
+        open_testset("sacrebleu:wmt19:cs-de", "ref", offline=True)

@@ -27,7 +27,7 @@ def test_the_configuration_that_comes_along() -> None:
 def test_small_models_keep_better_outputs_likely() -> None:
     with resources.as_file(resources.files("prism_mt") / "assets/configs/finetune-mini.toml") as path:
         found = load_finetune_config(path)
-    assert (found.name, found.model) == ("mini-ft", "mini")
+    assert (found.name, found.model) == ("my-mini-ft", "mini")
     assert (found.ranking.preferred, found.ranking.across) == (0.02, 0.3)
 
 

@@ -68,3 +68,10 @@ def test_two_runs_into_one_folder(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "another process is training" in error
+
+
+def test_a_model_called_as_one_of_the_package_is_warned_of(
+    toy_config: TrainConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    train(dataclasses.replace(toy_config, name="mini", limits=Limits(steps=1)))
+    assert "the new model will sign as mini, like the one that comes with the package" in caplog.text

@@ -8,10 +8,10 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import default_of
+from prism_mt._core.options import default_of, near
 
 Options = TypeVar("Options")
 
@@ -39,6 +39,30 @@ class Group:
     help: str
     commands: tuple[Command, ...]
     default: Command | None = None
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, with the option or value that may have been meant, and no usage text."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments; an unknown one is an error."""
+        found, rest = self.parse_known_args(args, namespace)
+        if rest:
+            unknown = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
+            what = "option" if unknown.startswith("-") else "argument"
+            known = self._option_string_actions if what == "option" else ()
+            self.error(f"{self.prog} has no {what} {unknown}{near(unknown, known)}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Raise an error instead of exiting."""
+        raise PrismError(f"{message.removeprefix('argument ')} (see `{self.prog} --help`)")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            meant = near(str(value), choices) or f"; choose one of {', '.join(choices)}"
+            raise argparse.ArgumentError(action, f"there is no {value!r}{meant}")
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> None:

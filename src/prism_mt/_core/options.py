@@ -102,13 +102,16 @@ def make(kind: type[Kind], values: Mapping[str, Any], what: str) -> Kind:
     return kind(**values)
 
 
+def near(word: str, known: Iterable[str]) -> str:
+    """Name the known word closest to `word`, as the end of a sentence; empty if none is close."""
+    found = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Suggest the known word that was probably meant, as the end of a sentence."""
     known = list(known)
-    near = difflib.get_close_matches(word, known, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; known: {', '.join(known)}" if known else ""
+    return near(word, known) or (f"; known: {', '.join(known)}" if known else "")
 
 
 def describe(kind: type[Any]) -> list[OptionRow]:

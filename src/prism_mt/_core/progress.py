@@ -7,6 +7,15 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_listeners: list[Callable[[int], None]] = []
+"""Bars on show, the innermost last."""
+
+
+def computed(count: int) -> None:
+    """Tell the bar on show that so many items were computed, long before their results come out in order."""
+    if _listeners:
+        _listeners[-1](count)
+
 
 @contextmanager
 def counter(description: str, total: int | None = None) -> Iterator[Callable[[], None]]:
@@ -30,10 +39,22 @@ def counter(description: str, total: int | None = None) -> Iterator[Callable[[],
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[computed]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(description, total=total)
-        yield lambda: progress.advance(task)
+        task = progress.add_task(description, total=total, computed="")
+        done = 0
+
+        def listen(count: int) -> None:
+            nonlocal done
+            done += count
+            progress.update(task, computed=f"{done:,} computed")
+
+        _listeners.append(listen)
+        try:
+            yield lambda: progress.advance(task)
+        finally:
+            _listeners.remove(listen)
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:

@@ -8,14 +8,18 @@ import io
 import logging
 import os
 import re
+import shlex
 import sys
+import time
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 from prism_mt import __version__
 from prism_mt._core.allocator import keep_freed_memory
-from prism_mt._core.arguments import Command, Group, add_options, flag, parse_options
+from prism_mt._core.arguments import Command, Group, Parser, add_options, flag, parse_options
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import near
 
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {
@@ -39,7 +43,9 @@ COMMANDS = {
     "cache": "see and shrink the cache of scores",
     "serve": "score over HTTP, with a page to paste texts into",
     "models": "list, inspect, convert and download models",
+    "completion": "complete commands and options in the shell",
 }
+_LOG = logging.getLogger("prism_mt")
 
 _DESCRIPTION = """Prism asks a multilingual translation model how probable a translation is as a
 paraphrase of its reference, or as a translation of its source."""
@@ -48,20 +54,21 @@ paraphrase of its reference, or as a translation of its source."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    parser = _top_parser()
     if not words:
-        parser.print_help()
-        return 0
-    if words[0] not in COMMANDS:
-        parser.parse_args(words)
+        _top_parser().print_help()
         return 0
     logging.basicConfig(format="prism: %(levelname)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    logging.addLevelName(logging.WARNING, "warning")
+    for level in (logging.WARNING, logging.INFO, logging.DEBUG):
+        logging.addLevelName(level, logging.getLevelName(level).lower())
+    start = time.monotonic()
     try:
-        code = _run(words)
+        code = _run(words) if words[0] in COMMANDS else _without_command(words)
         sys.stdout.flush()
+        _LOG.debug("finished in %.2f s", time.monotonic() - start)
         return code
     except PrismError as error:
+        if _LOG.isEnabledFor(logging.DEBUG):
+            traceback.print_exc()
         print(f"prism: error: {_with_flags(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -96,16 +103,24 @@ def entry() -> None:
     sys.exit(main())
 
 
-def _top_parser() -> argparse.ArgumentParser:
+def _top_parser() -> Parser:
     listing = "\n".join(f"  {name:<12} {text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="prism",
         description=f"{_DESCRIPTION}\n\ncommands:\n{listing}\n\n`prism COMMAND --help` explains each.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"prism {__version__}")
-    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND")
+    parser.add_argument("command", nargs="?", metavar="COMMAND")
     return parser
+
+
+def _without_command(words: list[str]) -> int:
+    """Show the help or the version; anything else is a mistake."""
+    if not words[0].startswith("-"):
+        raise PrismError(f"there is no command {words[0]!r}{near(words[0], COMMANDS)} (see `prism --help`)")
+    _top_parser().parse_args(words)
+    return 0
 
 
 def _run(words: list[str]) -> int:
@@ -120,8 +135,10 @@ def _run(words: list[str]) -> int:
             found = found.default
         else:
             return _group_help(found, program, rest)
-    parser = _command_parser(found, program)
+    parser = command_parser(found, program)
     namespace = parser.parse_args(rest)
+    if namespace.debug:
+        _start_debugging(words)
     arguments: list[Any] = [parse_options(kind, namespace) for kind in found.options]
     if found.metrics:
         from prism_mt.cli.metric_options import given_metric_options
@@ -130,14 +147,28 @@ def _run(words: list[str]) -> int:
     return found.run(*arguments) or 0
 
 
-def _command_parser(command: Command, program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _start_debugging(words: list[str]) -> None:
+    """Log what is done and how long it takes, first of all on what machine."""
+    import platform
+
+    from prism_mt._core.environment import available_cores, cache_folder
+
+    _LOG.setLevel(logging.DEBUG)
+    _LOG.debug("prism %s, Python %s, %d cores", __version__, platform.python_version(), available_cores())
+    _LOG.debug("command: %s", shlex.join(["prism", *words]))
+    _LOG.debug("cache: %s", cache_folder())
+
+
+def command_parser(command: Command, program: str) -> Parser:
+    """Return the parser of a command, with the options of all metrics where it computes them."""
+    parser = Parser(
         prog=program,
         description=command.help,
         epilog=command.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_options(parser, command.options)
+    parser.add_argument("--debug", action="store_true", help="log what is done and how long it takes")
     if command.metrics:
         from prism_mt.cli.metric_options import add_metric_options
 
@@ -147,16 +178,17 @@ def _command_parser(command: Command, program: str) -> argparse.ArgumentParser:
 
 def _group_help(group: Group, program: str, rest: list[str]) -> int:
     """List a group's commands; a word that is none of them is an error."""
+    names = [command.name for command in group.commands]
+    if rest and not rest[0].startswith("-"):
+        raise PrismError(f"{program} has no command {rest[0]!r}{near(rest[0], names)} (see `{program} --help`)")
     listing = "\n".join(f"  {command.name:<14} {command.help}" for command in group.commands)
-    parser = argparse.ArgumentParser(
-        prog=program,
-        description=f"{group.help}\n\ncommands:\n{listing}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    usage = f"{program} COMMAND …"
+    parser = Parser(prog=program, usage=usage, formatter_class=argparse.RawDescriptionHelpFormatter)
     if group.default:
-        parser = _command_parser(group.default, program)
-        parser.description = f"{group.help}\n\ncommands:\n{listing}"
+        parser = command_parser(group.default, program)
+    parser.description = f"{group.help}\n\ncommands:\n{listing}"
+    if rest:
+        parser.parse_args(rest)
     else:
-        parser.add_argument("command", choices=[command.name for command in group.commands], metavar="COMMAND")
-    parser.parse_args(rest)
+        parser.print_help()
     return 0

@@ -7,8 +7,8 @@ from typing import Literal
 
 from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, option
-from prism_mt.models import zoo
+from prism_mt._core.options import Config, option, suggestion
+from prism_mt.models import huggingface, zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.download import fetch
 from prism_mt.models.resolve import DEFAULT_MODEL, downloaded, is_here, open_model, read_foreign
@@ -45,7 +45,7 @@ class ShowOptions(NameOptions):
 class GetOptions(Config):
     """Options of `prism models get`."""
 
-    name: str = option("a model of the catalog", positional=True)
+    name: str = option("a model of the catalog, or hf:ORG/NAME", positional=True)
     address: str | None = option("fetch it from here instead of the catalog's address", None, metavar="URL")
 
 
@@ -84,7 +84,10 @@ def run_list(options: ListOptions) -> None:
 
 
 def run_show(options: ShowOptions) -> None:
-    """What a model is: architecture, conventions, languages, files, digest."""
+    """What a model is: architecture, conventions, languages, files, digest; of one that is not here, what is known."""
+    if absent := _absent(options.model):
+        print(render(Table((Column("what"), Column("value")), tuple(absent)), options.format), end="")
+        return
     model = open_model(options.model, options.offline)
     a = model.spec.architecture
     rows = [
@@ -108,12 +111,39 @@ def run_show(options: ShowOptions) -> None:
     print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format), end="")
 
 
+def _absent(name: str) -> list[tuple[str, str]]:
+    """What is known of a model that is not on this machine; nothing for all others, so that showing fetches nothing."""
+    known = zoo.find(name) or next((model for model in zoo.CATALOG if model.source == name), None)
+    if known is None and name.startswith("hf:") and not huggingface.is_fetched(name[3:]):
+        return [("name", name), ("here", "no"), ("to get it", f"prism models get {name}")]
+    if known is None or is_here(known) or Path(name).exists():
+        return []
+    codes = known.languages.split()
+    return [
+        ("name", known.name),
+        ("what", known.what),
+        ("here", "no"),
+        ("from", known.source),
+        ("parameters", known.parameters),
+        ("size", f"about {known.gigabytes:.1f} GB in float32"),
+        ("languages", f"{len(codes)}: {known.languages}" if len(codes) > 1 else known.languages),
+        ("license", known.license),
+        ("to get it", f"prism models get {known.name}"),
+    ]
+
+
 def run_get(options: GetOptions) -> None:
-    """Download a model of the catalog, check its digest, convert it."""
+    """Download a model of the catalog or the Hugging Face hub, check its digest, convert it."""
+    if options.name.startswith("hf:"):
+        model = open_model(options.name)
+        print(f"{options.name}: {model.folder} ({model.digest[:12]})")
+        return
     known = zoo.find(options.name)
     if known is None:
-        names = ", ".join(model.name for model in zoo.CATALOG)
-        raise PrismError(f"no model {options.name!r} in the catalog: {names}")
+        names = [model.name for model in zoo.CATALOG]
+        raise PrismError(
+            f"no model {options.name!r} in the catalog, and no hf:ORG/NAME{suggestion(options.name, names)}"
+        )
     if not known.downloadable and options.address is None:
         model = open_model(known.source)
     else:
@@ -126,8 +156,6 @@ def run_convert(options: ConvertOptions) -> None:
     from dataclasses import replace
 
     if options.model.startswith("hf:"):
-        from prism_mt.models import huggingface
-
         read = read_foreign(huggingface.fetch(options.model[3:], offline=options.offline))
     else:
         path = Path(options.model).expanduser()
@@ -160,7 +188,12 @@ COMMAND = Group(
     (
         Command("list", "List known models.", (ListOptions,), run_list),
         Command("show", "Show what a model is.", (ShowOptions,), run_show),
-        Command("get", "Download a model of the catalog (resumes, checks the digest).", (GetOptions,), run_get),
+        Command(
+            "get",
+            "Download a model of the catalog or hf:ORG/NAME (resumes, checks the digest).",
+            (GetOptions,),
+            run_get,
+        ),
         Command(
             "convert",
             "Convert a fairseq or Hugging Face model, or store the weights of any model in half precision.",

@@ -1,6 +1,5 @@
 """`prism score`: how good are these translations?"""
 
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,13 +40,10 @@ class ScoreOptions(Config):
         "text",
     )
     output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
-    debug: bool = option("say what is being done", False)
 
 
 def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Score, and write the report."""
-    if options.debug:
-        logging.getLogger("prism_mt").setLevel(logging.DEBUG)
     if options.format == "wmt" and options.output is None:
         raise PrismError("--format wmt writes several files: give their folder with --output")
     if options.metric:

@@ -1,5 +1,7 @@
 """Choose and open an engine."""
 
+import logging
+import time
 from functools import partial
 
 from prism_mt._core.errors import PrismError
@@ -10,6 +12,8 @@ from prism_mt.engines.local import check_local, open_local
 from prism_mt.models.directory import ModelDirectory
 
 __all__ = ["EngineConfig", "Precision", "open_cached_engine", "open_engine"]
+
+_LOG = logging.getLogger("prism_mt")
 
 
 def open_engine(
@@ -51,8 +55,13 @@ def _checked(model: ModelDirectory, config: EngineConfig, temperature: float, ta
 
 
 def _load(model: ModelDirectory, config: EngineConfig, temperature: float) -> Engine:
+    start = time.monotonic()
     if config.ray:
         from prism_mt.engines.ray import ClusterEngine
 
-        return ClusterEngine(model, config, temperature)
-    return open_local(model, config, temperature)
+        engine: Engine = ClusterEngine(model, config, temperature)
+    else:
+        engine = open_local(model, config, temperature)
+    seconds = time.monotonic() - start
+    _LOG.debug("loaded %s into %s, %s, in %.2f s", model.folder, engine.name, engine.dtype, seconds)
+    return engine

@@ -3,6 +3,8 @@
 Work is read a window at a time, so memory does not grow with the input.
 """
 
+import logging
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -10,11 +12,13 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.progress import computed
 from prism_mt.engines.base import Engine, OutOfMemory, Pair, Pending, Remembering, TokenScores
 
 Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
 
+_LOG = logging.getLogger("prism_mt")
 WINDOW = 4096
 """Pairs that are sorted by length together."""
 CLUSTER_WINDOW = 16 * WINDOW
@@ -82,7 +86,15 @@ class Scheduler(Generic[Item, Result]):
             if result is not None
         }
         new = [item for item in distinct if item not in results]
+        start = time.monotonic()
         results.update(zip(new, self._compute(new) if new else [], strict=True))
+        _LOG.debug(
+            "%d items, %d distinct, %d of them known, others computed in %.2f s",
+            len(items),
+            len(distinct),
+            len(distinct) - len(new),
+            time.monotonic() - start,
+        )
         return [results[item] for item in items]
 
     def _compute(self, items: Sequence[Item]) -> list[Result]:
@@ -96,6 +108,7 @@ class Scheduler(Generic[Item, Result]):
             batch, wait = under_way.popleft()
             try:
                 results.update(zip(batch, wait(), strict=True))
+                computed(len(batch))
             except OutOfMemory as error:
                 if len(batch) == 1:
                     raise PrismError(self._work.too_large(items[batch[0]])) from error

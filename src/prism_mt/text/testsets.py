@@ -26,7 +26,7 @@ def open_testset(spec: str, side: Literal["src", "ref"], offline: bool = False) 
     """Open the source or all references of `sacrebleu:SET:PAIR`; sacreBLEU downloads the set on first use."""
     name, pair = _parse(spec)
     dataset = _dataset(name, pair)
-    if offline and not _folder(name).exists():
+    if offline and not _is_complete(dataset, name, pair):
         raise PrismError(f"--offline: not fetching {spec}, which is not on this machine")
     try:
         files = dataset.get_reference_files(pair) if side == "ref" else [dataset.get_source_file(pair)]
@@ -65,6 +65,14 @@ def _dataset(name: str, pair: str) -> Any:
     if pair not in dataset.langpairs:
         raise PrismError(f"test set {name} has no pair {pair!r}; it has {', '.join(sorted(dataset.langpairs))}")
     return dataset
+
+
+def _is_complete(dataset: Any, name: str, pair: str) -> bool:
+    """Whether all files of a pair are here; sacreBLEU would fetch the whole set for one that is missing."""
+    stem = f"{name.replace('/', '_')}.{pair}"
+    return all(
+        (_folder(name) / f"{stem}.{field.replace(':', '-')}").exists() for field in dataset.fieldnames(pair)
+    )
 
 
 def _folder(name: str) -> Path:

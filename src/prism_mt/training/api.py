@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.locks import lock_folder
+from prism_mt.models.resolve import EMBEDDED
 from prism_mt.training.config import RunConfig
 from prism_mt.training.ranking.config import FinetuneConfig, load_finetune_config
 from prism_mt.training.regression.config import MetricConfig, load_metric_config
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 AnyConfig = TypeVar("AnyConfig", bound=RunConfig)
 Source = str | Path
+_LOG = logging.getLogger("prism_mt")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def train(
     are there.
     """
     found = _changed(load_train_config, config, output, minutes, data=None if data is None else Path(data))
+    _warn_of_name(found.name)
     _need_torch("training")
     from prism_mt.training.translation.export import export_model
     from prism_mt.training.translation.objective import TranslationObjective
@@ -76,6 +80,7 @@ def finetune(
     `model` is the model to fine-tune, in place of the configuration's; the rest is as in `train`.
     """
     found = _changed(load_finetune_config, config, output, minutes, model=model)
+    _warn_of_name(found.name)
     _need_torch("fine-tuning")
     from prism_mt.training.ranking.export import export_finetuned
     from prism_mt.training.ranking.objective import RankingObjective
@@ -128,6 +133,14 @@ def _changed(
             raise PrismError("minutes must be above 0")
         changes["limits"] = dataclasses.replace(found.limits, minutes=minutes)
     return dataclasses.replace(found, **{name: new for name, new in changes.items() if new is not None})
+
+
+def _warn_of_name(name: str) -> None:
+    """Warn where signatures would call the new model as one that comes with the package."""
+    if name in EMBEDDED:
+        _LOG.warning(
+            "the new model will sign as %s, like the one that comes with the package: choose another name", name
+        )
 
 
 def _need_torch(purpose: str) -> None:

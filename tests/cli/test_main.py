@@ -1,0 +1,62 @@
+"""The command itself: mistakes in words, and `--debug`."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prism_mt.cli.main import main
+
+
+@pytest.fixture
+def quiet_again() -> Iterator[None]:
+    """Put the level of logging back."""
+    yield
+    logging.getLogger("prism_mt").setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["scroe"], "there is no command 'scroe'; did you mean 'score'? (see `prism --help`)"),
+        (["models", "shw"], "prism models has no command 'shw'; did you mean 'show'? (see `prism models --help`)"),
+        (
+            ["score", "--metrc"],
+            "prism score has no option --metrc; did you mean '--metric'? (see `prism score --help`)",
+        ),
+        (
+            ["score", "--format", "jsn"],
+            "--format: there is no 'jsn'; did you mean 'json'? (see `prism score --help`)",
+        ),
+        (["--vresion"], "prism has no option --vresion; did you mean '--version'? (see `prism --help`)"),
+    ],
+)
+def test_mistakes_in_words(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr() == ("", f"prism: error: {message}\n")
+
+
+def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models"]) == 0
+    assert "convert " in capsys.readouterr().out
+
+
+def test_debug_says_what_is_done(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, tmp_path: Path, quiet_again: None
+) -> None:
+    path = tmp_path / "text"
+    path.write_text("Das ist ein Haus.\n", encoding="utf-8")
+    words = ["score", "--cand", str(path), "--ref", str(path), "--lang", "de", "--no-cache", "--debug"]
+    assert main(words) == 0
+    for line in (
+        "command: prism score --cand",
+        "model mini: ",
+        "loaded ",
+        "2 items, 1 distinct, 0 of them known",
+        "finished in ",
+    ):
+        assert line in caplog.text
+    # An error shows where it comes from.
+    assert main(["score", "--cand", str(tmp_path / "nothere"), "--ref", str(path), "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
