@@ -194,7 +194,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
         (("--cand", "none.txt", "--ref", "ref.txt"), "none.txt"),
         ((*BASE, "--lang", "sw"), "it supports de, en, fr, ru, zh"),
         ((*BASE, "--metric", "prism-src"), "needs sources: give --src"),
-        ((*BASE, "--metric", "comet"), "no metric 'comet', and no folder of a learned one; there are"),
+        ((*BASE, "--metric", "comet"), "no metric 'comet', and no folder of a learned one; known: "),
         ((*BASE, "--temperature", "0"), "temperature must be between 0.001 and 1000"),
         ((*BASE, "--format", "wmt"), "give their folder with --output"),
         ((*BASE, "--model", "nowhere"), "no model 'nowhere'"),
