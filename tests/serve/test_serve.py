@@ -218,6 +218,44 @@ def test_the_interface_describes_itself(address: str) -> None:
     schema = score["requestBody"]["content"]["application/json"]["schema"]
     assert {"cand", "ref", "src", "lang", "metric", "model", "tokens"} <= set(schema["properties"])
     assert set(described["components"]["schemas"]["ScoreAnswer"]["required"]) == {"score", "segments", "signature"}
+    assert set(described["paths"]) == {"/score", "/report", "/health", "/languages"}
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
+def test_health_and_languages(address: str, folder: Path) -> None:
+    health = json.loads(get(f"{address}/health"))
+    assert (health["status"], health["models"]) == ("ok", [str(folder)])
+    assert "prism-ref" in health["metrics"]
+    found = json.loads(get(f"{address}/languages"))[str(folder)]
+    assert (found["de"], found["zh"]) == ("German", "Chinese")
+
+
+def test_docs_need_nothing_from_elsewhere(address: str) -> None:
+    html = get(f"{address}/docs")
+    assert "POST /score" in html
+    assert "<code>src_lang</code>" in html
+    assert "list of strings or list of lists of strings" in html
+    assert f"curl -s {address}/score" in html
+    assert "<script" not in html
+    assert "http" not in html.replace(address, "").replace("http-equiv", "")
+
+
+def test_several_metrics_and_a_single_reference(address: str) -> None:
+    status, found = post(f"{address}/score", {**GOOD, "ref": REF, "metrics": ["prism-ref", "chrf", "ter"]})
+    assert (status, [one["metric"] for one in found["metrics"]]) == (200, ["prism-ref", "chrf", "ter"])
+    for one in found["metrics"]:
+        _, alone = post(f"{address}/score", {**GOOD, "metric": one["metric"]})
+        assert one["segments"] == pytest.approx(alone["segments"], abs=1e-5)
+        assert one["signature"] == alone["signature"]
+    status, answer = post(f"{address}/score", {**GOOD, "metric": "chrf", "metrics": ["ter"]})
+    assert (status, "one metric with its options, or several" in answer["error"]) == (422, True)
+    status, answer = post(f"{address}/score", {**GOOD, "ref": ["a", ["b"]]})
+    assert (status, answer["error"].startswith("ref.0")) == (422, True)
 
 
 def test_time_limit() -> None:
@@ -256,8 +294,21 @@ def test_page_in_a_browser(address: str) -> None:
         page.fill("#lang", "en")
         page.click("button[type=submit]")
         page.locator("#status", has_text="3 of 3 segments").wait_for()
-        assert page.locator("#scores tbody tr").count() == 3
-        assert page.locator("#scores th").all_inner_texts() == ["segment", "A", "c.txt", EVIL]
+        assert page.locator("#scores tbody tr").count() == 3 * 4  # the reference and three systems
+        page.check("#metrics input[value=chrf]")
+        page.click("button[type=submit]")
+        page.locator("#status", has_text="chrf|").wait_for()
+        assert page.locator("#scores thead th").all_inner_texts() == [
+            "segment",
+            "system",
+            "text",
+            "prism-ref",
+            "chrf",
+        ]
+        assert page.locator("#scores tbody tr >> nth=0").inner_text().split("\t")[:3] == ["1", "reference", REF[0]]
+        assert page.locator("#scores tbody tr >> nth=1").inner_text().split("\t")[:3] == ["1", "A", CAND[0]]
+        assert page.locator("#means tbody th").all_inner_texts() == ["A", "c.txt", EVIL]
+        assert "German" in (page.locator("#languages").text_content() or "")
         page.click("#report")
         report = page.frame_locator("#page")
         report.locator(".piece").first.wait_for()

@@ -61,6 +61,6 @@ COMMAND = Command(
     epilog="""example:
   prism serve --port 8000
   curl -s localhost:8000/score -H 'Content-Type: application/json' \\
-    -d '{"cand": ["Hello world!"], "ref": [["Hello, world."]], "lang": "en"}'
+    -d '{"cand": ["Hello world!"], "ref": ["Hello, world."], "lang": "en"}'
 """,
 )

@@ -9,7 +9,7 @@ import datetime
 import gzip
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -107,7 +107,7 @@ def render_page(page: Page) -> str:
     )
 
 
-def render_form(models: Sequence[str], metrics: Sequence[str], languages: Sequence[tuple[str, str]] = ()) -> str:
+def render_form(models: Sequence[str], metrics: Sequence[str], languages: Mapping[str, str]) -> str:
     """The page of `prism serve`: texts go in, scores and the page above come out."""
     script = _file("form.js")
     hashes = [_digest(script), _digest(page_script())]  # the report is shown inside, under the same rules
@@ -120,6 +120,11 @@ def render_form(models: Sequence[str], metrics: Sequence[str], languages: Sequen
         languages=languages,
         version=__version__,
     )
+
+
+def render_docs(operations: Sequence[Mapping[str, Any]]) -> str:
+    """The page of `prism serve` that describes its interface."""
+    return _template("docs.html").render(style=_file("page.css"), operations=operations, version=__version__)
 
 
 def page_script() -> str:

@@ -12,25 +12,30 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 
+from prism_mt import __version__
 from prism_mt.metrics.base import Languages, Metric, Segment
-from prism_mt.metrics.registry import list_metrics
 from prism_mt.metrics.score import collect_scores
 from prism_mt.metrics.scores import Scores
 from prism_mt.report.page import render_form
 from prism_mt.report.systems import compare
 from prism_mt.serve.connections import OwnHosts
+from prism_mt.serve.docs import docs_page
 from prism_mt.serve.requests import (
+    Health,
     Limits,
     Refused,
     ReportRequest,
     ScoreAnswer,
     ScoreRequest,
+    SeveralAnswer,
     Texts,
     Trouble,
     check_texts,
     find_metric,
     parse_body,
     read_body,
+    served_metrics,
+    wanted_metrics,
 )
 from prism_mt.serve.scorer import Answer, Busy, Job, ScoringThreads, Task
 from prism_mt.serve.waiting import Work, wait_for
@@ -57,20 +62,22 @@ def make_app(
     def refuse(request: Request, error: Refused) -> JSONResponse:
         return JSONResponse({"error": str(error)}, error.status)
 
-    @app.get("/", response_class=HTMLResponse)
-    def form() -> str:
-        return render_form(models, [name for name, kind in list_metrics().items() if kind.served])
+    _add_pages(app, scorer, models)
+    answers_of_score = {200: {"model": ScoreAnswer | SeveralAnswer, "description": "scores"}, **_TROUBLE}
 
-    @app.post("/score", openapi_extra=_body(ScoreRequest), responses={200: {"model": ScoreAnswer}, **_TROUBLE})
+    @app.post("/score", openapi_extra=_body(ScoreRequest), responses=answers_of_score)
     async def score(request: Request) -> Response:
-        """Scores of one system: its score, those of its segments, and the signature."""
+        """Scores of one system: its score, those of its segments, and the signature; of several metrics a list."""
         wanted = parse_body(ScoreRequest, await read_body(request, limit))
-        metric = find_metric(wanted.metric, wanted.options, wanted.model or models[0])
-        text = check_texts(wanted, {"cand": wanted.cand}, [metric], limit)
-        jobs = _submit(scorer, wanted, text, [metric], wanted.tokens)
-        [answer] = await wait_for(request, jobs, limit)
+        metrics = wanted_metrics(wanted, wanted.model or models[0])
+        text = check_texts(wanted, {"cand": wanted.cand}, metrics, limit)
+        answers = await wait_for(request, _submit(scorer, wanted, text, metrics, wanted.tokens), limit)
+        found = [_scores(answer, wanted.tokens) for answer in answers]
+        several = {
+            "metrics": [{"metric": one.metric.name, **own} for one, own in zip(answers, found, strict=True)]
+        }
         # Made here: what FastAPI would do, to look at every number, takes longer.
-        return Response(json.dumps(_scores(answer, wanted.tokens)), media_type="application/json")
+        return Response(json.dumps(several if wanted.metrics else found[0]), media_type="application/json")
 
     @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest), responses=_TROUBLE)
     async def report(request: Request) -> Response:
@@ -85,6 +92,29 @@ def make_app(
         return HTMLResponse(html)
 
     return app
+
+
+def _add_pages(app: FastAPI, scorer: ScoringThreads, models: Sequence[str]) -> None:
+    """Add what can be looked at without sending texts."""
+
+    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def form() -> str:
+        languages = {code: name for model in models for code, name in scorer.languages(model).items()}
+        return render_form(models, list(served_metrics()), dict(sorted(languages.items(), key=lambda one: one[1])))
+
+    @app.get("/docs", response_class=HTMLResponse, include_in_schema=False)
+    def docs(request: Request) -> str:
+        return docs_page(app.openapi(), str(request.base_url))
+
+    @app.get("/health")
+    def health() -> Health:
+        """Whether the server is there, and what it serves."""
+        return Health(status="ok", version=__version__, models=list(models), metrics=list(served_metrics()))
+
+    @app.get("/languages")
+    def languages() -> dict[str, dict[str, str]]:
+        """The languages of every model: codes, and names in English."""
+        return {model: scorer.languages(model) for model in models}
 
 
 def _body(kind: type[BaseModel]) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import ClientDisconnect
 
 from prism_mt._core.errors import PrismError
@@ -40,12 +40,26 @@ class Limits:
     seconds: float = 120.0
 
 
+def _listed(given: object) -> object:
+    """One reference is as good as a list of one."""
+    return [given] if isinstance(given, list) and given and all(isinstance(text, str) for text in given) else given
+
+
+_ONE = {"type": "array", "items": {"type": "string"}}
+References = Annotated[
+    list[list[str]],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_ONE, {"type": "array", "items": _ONE}]}),
+]
+"""References of all outputs; a single one may come without brackets around it."""
+
+
 class Texts(BaseModel):
     """What both kinds of requests have in common."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    ref: list[list[str]] = Field(default=[], description="a list of texts for every reference")
+    ref: References = Field(default=[], description="texts of the reference, or such a list for each of several")
     src: list[str] | None = Field(default=None, description="sources, where the metric needs them")
     lang: str = Field(default="", description="language of the outputs; surface metrics do without")
     src_lang: str | None = None
@@ -57,6 +71,7 @@ class ScoreRequest(Texts):
 
     cand: list[str] = Field(min_length=1, description="outputs of one system")
     metric: str = Field(default="prism-ref", description="name of a metric")
+    metrics: list[str] = Field(default=[], description="names of several, each of which is answered in `metrics`")
     options: dict[str, Any] = Field(default={}, description="options of the metric, by name")
     tokens: bool = Field(default=False, description="also return every piece with its log-probability")
 
@@ -83,6 +98,27 @@ class ScoreAnswer(BaseModel):
     segments: list[float] = Field(description="score of every output")
     signature: str = Field(description="everything that the numbers depend on")
     tokens: list[list[Trace]] | None = Field(default=None, description="where asked for: of every output")
+
+
+class MetricAnswer(ScoreAnswer):
+    """What `POST /score` answers for each of several metrics."""
+
+    metric: str
+
+
+class SeveralAnswer(BaseModel):
+    """What `POST /score` answers when `metrics` were asked for."""
+
+    metrics: list[MetricAnswer]
+
+
+class Health(BaseModel):
+    """What `GET /health` answers."""
+
+    status: Literal["ok"]
+    version: str
+    models: list[str]
+    metrics: list[str]
 
 
 class Trouble(BaseModel):
@@ -140,9 +176,23 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
         raise Refused(422, f"{repeated!r} is there twice: every name may occur once")
 
 
+def served_metrics() -> dict[str, type[Metric]]:
+    """Return the metrics that may be asked for over HTTP."""
+    return {metric: kind for metric, kind in list_metrics().items() if kind.served}
+
+
+def wanted_metrics(wanted: ScoreRequest, model: str) -> list[Metric]:
+    """Return the metrics of a request; options belong to a single one."""
+    if not wanted.metrics:
+        return [find_metric(wanted.metric, wanted.options, model)]
+    if "metric" in wanted.model_fields_set or wanted.options:
+        raise Refused(422, "metrics: give one metric with its options, or several metrics without any")
+    return [find_metric(name, {}, model) for name in dict.fromkeys(wanted.metrics)]
+
+
 def find_metric(name: str, options: dict[str, Any], model: str) -> Metric:
     """Return a metric that may be asked for over HTTP."""
-    known = {metric: kind for metric, kind in list_metrics().items() if kind.served}
+    known = served_metrics()
     if name not in known:
         raise Refused(422, f"no metric {name!r}; there are {', '.join(known)}")
     if "model" in {field.name for field in dataclasses.fields(known[name])}:

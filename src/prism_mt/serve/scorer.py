@@ -12,6 +12,7 @@ from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.serve.workers import Stopped, TooLong, Workers
+from prism_mt.text.languages import find_language
 
 _TOGETHER = 512
 """Segments scored in one go; more would let a small request wait for long."""
@@ -189,6 +190,11 @@ class ScoringThreads:
         job = Job(task, segments)
         (self._with_model if task.metric.models else self._without).submit(job)
         return job
+
+    def languages(self, model: str) -> dict[str, str]:
+        """Return the languages of a model: its codes, and their names in English."""
+        known = {code: find_language(code) for code in self._runtime.model(model).spec.languages}
+        return {code: one.name if one else code for code, one in known.items()}
 
     def close(self) -> None:
         """Abandon what is queued, and end the threads and processes."""

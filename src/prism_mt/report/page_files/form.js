@@ -85,37 +85,62 @@
     return made;
   }
 
-  function startTable(systems) {
-    const table = byId("scores"), head = table.tHead.rows[0];
+  const metrics = () => [...byId("metrics").querySelectorAll("input:checked")].map((box) => box.value);
+
+  function startTable(id, names, numbers) {
+    const table = byId(id), head = table.tHead.rows[0];
     head.replaceChildren();
-    for (const name of ["segment", ...systems]) cell(head, "th", name, name === "segment" ? "" : "right").scope = "col";
+    for (const name of [...names, ...numbers]) cell(head, "th", name, numbers.includes(name) ? "right" : "").scope = "col";
     table.tBodies[0].replaceChildren();
-    table.hidden = byId("progress").hidden = false;
+    table.hidden = false;
     return table.tBodies[0];
+  }
+
+  /** Means so far, a row per system. */
+  function showMeans(systems, wanted, sums, done) {
+    const body = startTable("means", ["mean of segments"], wanted);
+    [...systems.keys()].forEach((name, system) => {
+      const row = body.insertRow();
+      cell(row, "th", name).scope = "row";
+      for (const sum of sums[system]) cell(row, "td", (sum / done).toFixed(4), "right");
+    });
+  }
+
+  /** A text in a row of its own, with its scores where it has any. */
+  function showText(body, number, who, text, scores, width, className) {
+    const row = body.insertRow();
+    row.className = className;
+    cell(row, "td", number);
+    cell(row, "th", who).scope = "row";
+    cell(row, "td", text, "text");
+    for (let place = 0; place < width; place++) cell(row, "td", scores ? scores[place].toFixed(4) : "", "right");
   }
 
   async function score() {
     const { common, systems, count, ref, src } = request();
-    const body = startTable(systems.keys());
-    const sums = [...systems].map(() => 0);
+    const wanted = metrics();
+    if (!wanted.length) throw new Error("no metric is chosen");
+    const body = startTable("scores", ["segment", "system", "text"], wanted);
+    byId("progress").hidden = false;
+    const sums = [...systems].map(() => wanted.map(() => 0));
     for (let start = 0; start < count; start += CHUNK) {
       const part = (texts) => texts.slice(start, start + CHUNK);
-      const answers = await Promise.all([...systems.values()].map(async (cand) => (await send("/score", {
-        ...common, metric: byId("metric").value, cand: part(cand), ref: ref.length ? [part(ref)] : [],
-        ...(src.length ? { src: part(src) } : {}),
-      })).json()));
-      answers[0].segments.forEach((_, place) => {
-        const row = body.insertRow();
-        cell(row, "td", start + place + 1);
-        answers.forEach((answer, system) => {
-          sums[system] += answer.segments[place];
-          cell(row, "td", answer.segments[place].toFixed(4), "right");
-        });
-      });
+      const answers = await Promise.all([...systems.values()].map(async (cand) => (await (await send("/score", {
+        ...common, metrics: wanted, cand: part(cand), ref: part(ref), ...(src.length ? { src: part(src) } : {}),
+      })).json()).metrics));
       const done = Math.min(start + CHUNK, count);
+      for (let segment = start; segment < done; segment++) {
+        if (src.length) showText(body, segment + 1, "source", src[segment], null, wanted.length, "given");
+        if (ref.length) showText(body, segment + 1, "reference", ref[segment], null, wanted.length, "given");
+        [...systems].forEach(([name, texts], system) => {
+          const scores = answers[system].map((answer) => answer.segments[segment - start]);
+          scores.forEach((value, place) => { sums[system][place] += value; });
+          showText(body, segment + 1, name, texts[segment], scores, wanted.length, "");
+        });
+      }
       byId("progress").value = done / count;
-      const means = [...systems.keys()].map((name, system) => `${name} ${(sums[system] / done).toFixed(4)}`);
-      byId("status").textContent = `${done} of ${count} segments. Mean of segments: ${means.join(", ")}. ${answers[0].signature}`;
+      showMeans(systems, wanted, sums, done);
+      byId("status").textContent = `${done} of ${count} segments. ${answers[0].map((answer) => answer.signature).join(" · ")}`;
     }
   }
 
@@ -123,7 +148,7 @@
     const { common, systems, ref, src } = request();
     byId("status").textContent = "Comparing…";
     const answer = await send("/report", {
-      ...common, metrics: [byId("metric").value], systems: Object.fromEntries(systems), ref: ref.length ? [ref] : [],
+      ...common, metrics: metrics(), systems: Object.fromEntries(systems), ref,
       ...(src.length ? { src } : {}),
     });
     const address = URL.createObjectURL(new Blob([await answer.text()], { type: "text/html" }));
