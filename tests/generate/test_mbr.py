@@ -53,3 +53,17 @@ def test_by_source() -> None:
 def test_equal_scores_keep_the_order_of_the_list() -> None:
     [ranked] = rerank([record("s", "ba", "ab")], SharedLetters(), by_source=False)
     assert [one.text for one in ranked.hypotheses] == ["ba", "ab"]
+
+
+def test_pseudo_references_by_hand() -> None:
+    # Two references, one of them twice: "ab" has 1 with "ab" and ½ with "ac" (2×): 2/3; "c" has 0 and 1 (2×): 2/3.
+    utility = SharedLetters()
+    records = [record("s", "ab", "c", "x"), record("t", "q")]
+    first, second = rerank(records, utility, by_source=False, references=[["ab", "ac", "ac"], ["q"]])
+    assert [(one.text, one.score) for one in first.hypotheses] == [
+        ("ab", pytest.approx(2 / 3)),
+        ("c", pytest.approx(2 / 3)),
+        ("x", 0.0),
+    ]
+    assert second.hypotheses == [Hypothesis("q", 1.0)]
+    assert len(utility.asked) == 7

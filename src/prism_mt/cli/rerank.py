@@ -11,8 +11,8 @@ from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
 from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig
-from prism_mt.evaluation.rerank import check_rerank, rerank_with
-from prism_mt.generate.nbest import ListFormat, Record, fingerprint, open_lists, write_lists
+from prism_mt.evaluation.rerank import check_pseudo_references, check_rerank, rerank_with
+from prism_mt.generate.nbest import ListFormat, Record, fingerprint, open_lists, open_plain_lists, write_lists
 from prism_mt.generate.options import SearchConfig
 from prism_mt.generate.texts import open_translator
 from prism_mt.metrics.base import Languages, Metric
@@ -27,8 +27,8 @@ class RerankOptions(Config):
     """Options of `prism rerank`."""
 
     file: str = option(
-        "lists as `prism translate -n N --format jsonl` writes them, or, with --samples, texts to translate "
-        "(default: standard input)",
+        "lists as `prism translate -n N --format jsonl` writes them; with --candidates, plain text; with --samples, "
+        "texts to translate (default: standard input)",
         "-",
         positional=True,
     )
@@ -38,6 +38,19 @@ class RerankOptions(Config):
         "prism-ref",
         flags=("-m",),
         metavar="NAME",
+    )
+    candidates: int | None = option(
+        "the file is plain text: so many candidates of a segment, one a line, segment after segment",
+        None,
+        metavar="N",
+        low=1,
+    )
+    src: str | None = option("sources of plain-text candidates, where the metric needs them", None, metavar="FILE")
+    pseudo_refs: str | None = option(
+        "pseudo-references to take in place of the candidates: lists in JSONL, or plain text with as many lines for "
+        "each segment",
+        None,
+        metavar="FILE",
     )
     n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N", low=1)
     lang: str = option("language of the candidates", "", flags=("--to", "-l"), metavar="XX")
@@ -64,9 +77,10 @@ class RerankOptions(Config):
 
 
 class _Candidates(NamedTuple):
-    """Lists to choose from: what they are read from, how they are made, and the lists from a place on."""
+    """Lists to choose from: what they are read from, how many, how they are made, and the lists from a place on."""
 
     lines: Lines
+    count: int
     origin: str
     records: Callable[[int], Iterator[Record]]
 
@@ -81,22 +95,25 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
     if options.samples is not None and not options.lang:
         raise PrismError("say which language the candidates are in: --to XX")
     candidates = (
-        _read(options.file, metric)
+        _read(options, metric)
         if options.samples is None
         else _sampled(options, options.samples, metric_options.get("model", DEFAULT_MODEL), engine)
     )
-    count = candidates.lines.count()
+    count = candidates.count
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
+    references = None if options.pseudo_refs is None else _references(options.pseudo_refs, count)
+    check_pseudo_references(metric, references, count)
     runtime = Runtime(resolve_engine(engine, "rerank"))
     scorer = metric.open(runtime, Languages(options.lang, options.src_lang))
-    digest = fingerprint(candidates.lines, scorer.signature(), candidates.origin, options.n)
+    digest = fingerprint(candidates.lines, scorer.signature(), candidates.origin, options.n, references)
     with counter("reranking", count) as advance:
 
         def records(done: int) -> Iterator[Record]:
             for _ in range(done):
                 advance()
-            for record in rerank_with(candidates.records(done), metric, scorer, done + 1):
+            others = references and references[done:]
+            for record in rerank_with(candidates.records(done), metric, scorer, done + 1, others):
                 yield Record(record.source, record.hypotheses[: options.n])
                 advance()
 
@@ -110,9 +127,28 @@ def _without_sampler(options: RerankOptions, metric_options: dict[str, Any]) -> 
     return {name: value for name, value in metric_options.items() if name != "model"}
 
 
-def _read(file: str, metric: Metric) -> _Candidates:
-    """Read lists from a JSONL file."""
-    lists = open_lists(file)
+def _references(file: str, count: int) -> list[list[str]]:
+    """Read pseudo-references; of plain text every segment has as many."""
+    lines = open_lines(file)
+    first = next(iter(lines), "")
+    if first.startswith("{"):
+        return [[one.text for one in record.hypotheses] for record in open_lists(file)]
+    total = lines.count()
+    if not total or total % count:
+        raise PrismError(f"{lines.name} has {total:,} lines, which is no multiple of {count:,} segments")
+    return [[one.text for one in record.hypotheses] for record in open_plain_lists(file, total // count)]
+
+
+def _read(options: RerankOptions, metric: Metric) -> _Candidates:
+    """Read lists from JSONL or from plain text."""
+    sources = None if options.src is None else open_lines(options.src)
+    if sources is not None and options.candidates is None:
+        raise PrismError("lists in JSONL have their sources: `src=` goes with `candidates=`")
+    lists = (
+        open_lists(options.file)
+        if options.candidates is None
+        else open_plain_lists(options.file, options.candidates, sources)
+    )
     needs_source = "src" in metric.needs
 
     def records(done: int) -> Iterator[Record]:
@@ -124,7 +160,7 @@ def _read(file: str, metric: Metric) -> _Candidates:
             if number > done:
                 yield record
 
-    return _Candidates(lists.lines, "read", records)
+    return _Candidates(lists.lines, lists.count(), f"read {options.candidates}", records)
 
 
 def _sampled(options: RerankOptions, samples: int, model: str, engine: EngineConfig) -> _Candidates:
@@ -141,7 +177,7 @@ def _sampled(options: RerankOptions, samples: int, model: str, engine: EngineCon
     opened = open_translator(
         to=options.lang, src_lang=options.src_lang or None, model=model, search=search, config=engine
     )
-    return _Candidates(texts, str(opened.identity), lambda done: opened.records(texts, done))
+    return _Candidates(texts, texts.count(), str(opened.identity), lambda done: opened.records(texts, done))
 
 
 COMMAND = Command(
@@ -153,6 +189,7 @@ COMMAND = Command(
     epilog="""examples:
   prism translate --to de -n 20 --format jsonl input.txt | prism rerank --to de
   prism rerank --metric chrf lists.jsonl
+  prism rerank --metric chrf --candidates 20 candidates.txt --pseudo-refs samples.txt
   prism rerank --to de --samples 32 --sample-top-p 0.95 input.txt -o output.txt
 """,
 )

@@ -17,6 +17,7 @@ def rerank(
     candidates: Iterable[Sequence[str]],
     *,
     src: Iterable[str] | None = None,
+    pseudo_refs: Iterable[Sequence[str]] | None = None,
     metric: str | Metric = "prism-ref",
     lang: str = "",
     src_lang: str = "",
@@ -25,26 +26,48 @@ def rerank(
 ) -> list[list[Hypothesis]]:
     """Sort the distinct candidates of every segment, the best first, each with the score that decides.
 
-    A metric that needs a reference takes all candidates as references (minimum Bayes risk); others score a candidate
-    by itself or given its source. Higher scores are better, whatever the metric: error rates are negated.
+    A metric that needs a reference takes all candidates, or the `pseudo_refs` of the segment, as references (minimum
+    Bayes risk); others score a candidate by itself or given its source. Higher scores are better, whatever the metric:
+    error rates are negated.
     """
     chosen = make_metric(metric)
     lists = [list(texts) for texts in candidates]
     sources = [""] * len(lists) if src is None else list(src)
     if len(sources) != len(lists):
         raise PrismError(f"src has {len(sources):,} segments, but there are candidates for {len(lists):,}")
+    others = None if pseudo_refs is None else [list(texts) for texts in pseudo_refs]
     check_rerank(chosen, lang, src is not None)
+    check_pseudo_references(chosen, others, len(lists))
     scorer = chosen.open(runtime or Runtime(config), Languages(lang, src_lang))
     records = (
         Record(source, [Hypothesis(text, 0.0) for text in texts])
         for source, texts in zip(sources, lists, strict=True)
     )
-    return [list(record.hypotheses) for record in rerank_with(records, chosen, scorer)]
+    return [list(record.hypotheses) for record in rerank_with(records, chosen, scorer, references=others)]
 
 
-def rerank_with(records: Iterable[Record], metric: Metric, scorer: Scorer, first: int = 1) -> Iterator[Record]:
+def rerank_with(
+    records: Iterable[Record],
+    metric: Metric,
+    scorer: Scorer,
+    first: int = 1,
+    references: Iterable[Sequence[str]] | None = None,
+) -> Iterator[Record]:
     """Rerank n-best lists as they come; `first` is the number of the first, for messages."""
-    return rerank_records(records, utility(metric, scorer), "ref" not in metric.needs, first)
+    return rerank_records(records, utility(metric, scorer), "ref" not in metric.needs, first, references)
+
+
+def check_pseudo_references(metric: Metric, references: Sequence[Sequence[str]] | None, count: int) -> None:
+    """Stop where pseudo-references are of no use, or there are not some for every one of `count` segments."""
+    if references is None:
+        return
+    if "ref" not in metric.needs:
+        raise PrismError(f"{metric.label} compares with no reference: leave out `pseudo_refs=`")
+    if len(references) != count:
+        raise PrismError(f"there are pseudo-references for {len(references):,} segments, candidates for {count:,}")
+    empty = next((number for number, texts in enumerate(references, start=1) if not texts), None)
+    if empty is not None:
+        raise PrismError(f"segment {empty:,} has no pseudo-references")
 
 
 def check_rerank(metric: Metric, lang: str, has_sources: bool) -> None:

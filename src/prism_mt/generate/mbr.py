@@ -24,30 +24,37 @@ Utility = Callable[[Iterable[Comparison]], Iterator[float]]
 """How good every candidate is, higher is better, in the order of the comparisons."""
 
 
-def rerank(records: Iterable[Record], utility: Utility, by_source: bool, first: int = 1) -> Iterator[Record]:
+def rerank(
+    records: Iterable[Record],
+    utility: Utility,
+    by_source: bool,
+    first: int = 1,
+    references: Iterable[Sequence[str]] | None = None,
+) -> Iterator[Record]:
     """Every record with its distinct candidates, the best first, and the score that this order comes from.
 
-    By minimum Bayes risk the score of a candidate is its mean utility with all candidates (itself included) as
-    references: equal candidates are compared once and count as often as they occur. `by_source` takes the utility
-    of each candidate alone.
+    By minimum Bayes risk the score of a candidate is its mean utility with all candidates (itself included), or with
+    the record's own pseudo-references, as references: equal ones are compared once and count as often as they occur.
+    `by_source` takes the utility of each candidate alone.
     """
-    waiting: deque[tuple[str, Counter[str]]] = deque()
+    waiting: deque[tuple[str, Counter[str], Counter[str]]] = deque()
+    given = None if references is None else iter(references)
 
     def comparisons() -> Iterator[Comparison]:
         for number, record in enumerate(records, start=first):
             counts = Counter(one.text for one in record.hypotheses)
-            waiting.append((record.source, counts))
-            for reference in (None,) if by_source else tuple(counts):
+            others = counts if given is None else Counter(next(given))
+            waiting.append((record.source, counts, others))
+            for reference in (None,) if by_source else tuple(others):
                 # Grouped by reference: engines encode what is given once for all that is scored against it.
                 for hypothesis in counts:
                     yield Comparison(hypothesis, reference, record.source, number)
 
     values = utility(comparisons())
     for value in values:
-        source, counts = waiting.popleft()
-        texts, columns = list(counts), 1 if by_source else len(counts)
-        table = [value, *islice(values, len(texts) * columns - 1)]
-        weights: Sequence[int] = [1] if by_source else list(counts.values())
+        source, counts, others = waiting.popleft()
+        texts, weights = list(counts), [1] if by_source else list(others.values())
+        table = [value, *islice(values, len(texts) * len(weights) - 1)]
         scores = [
             sum(weight * table[column * len(texts) + row] for column, weight in enumerate(weights)) / sum(weights)
             for row in range(len(texts))

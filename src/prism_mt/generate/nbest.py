@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
@@ -46,6 +47,21 @@ def open_lists(spec: str | Path) -> "Lists":
     return Lists(open_lines(spec))
 
 
+def open_plain_lists(spec: str | Path, size: int, sources: Lines | None = None) -> "PlainLists":
+    """Plain text with `size` hypotheses of a segment, one a line, segment after segment."""
+    lines = open_lines(spec)
+    count = lines.count()
+    if count % size:
+        raise PrismError(
+            f"{lines.name} has {count:,} lines, which is no multiple of {size:,} candidates a segment"
+        )
+    if sources is not None and sources.count() != count // size:
+        raise PrismError(
+            f"{lines.name} has candidates of {count // size:,} segments, but {sources.name} has {sources.count():,}"
+        )
+    return PlainLists(lines, size, sources)
+
+
 class Lists:
     """Records that can be counted and read again and again, one in memory at a time."""
 
@@ -60,6 +76,23 @@ class Lists:
     def __iter__(self) -> Iterator[Record]:
         for number, line in enumerate(self.lines, start=1):
             yield _parse(line, f"{self.name}, line {number}")
+
+
+class PlainLists(Lists):
+    """Records of so many lines each."""
+
+    def __init__(self, lines: Lines, size: int, sources: Lines | None = None) -> None:
+        super().__init__(lines)
+        self._size, self._sources = size, sources
+
+    def count(self) -> int:
+        """Number of records."""
+        return self.lines.count() // self._size
+
+    def __iter__(self) -> Iterator[Record]:
+        sources = iter(self._sources) if self._sources is not None else repeat("")
+        for texts in zip(*[iter(self.lines)] * self._size, strict=True):
+            yield Record(next(sources), [Hypothesis(text, 0.0) for text in texts])
 
 
 def _parse(line: str, where: str) -> Record:
