@@ -42,4 +42,4 @@ def test_special_characters_are_all_escaped() -> None:
 
 def test_a_signature_cannot_leave_its_comment() -> None:
     lines = to_latex(Table((Column("a"),), (("b",),), signatures=("one\ntwo",))).splitlines()
-    assert lines[0] == "% one two"
+    assert lines[0] == r"% one\ntwo"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prism_mt._core.arguments import Command, Group
 from prism_mt._core.options import Config, option
+from prism_mt._core.terminal import printable
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def run_prepare(options: PrepareOptions) -> None:
         restart=options.restart,
     )
     prepared.report.show()
-    print(f"The shards are in {prepared.folder}; train on them with `prism train`.")
+    print(printable(f"The shards are in {prepared.folder}; train on them with `prism train`."))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The texts that a command works on: systems, references and source, from files, a table, or a test set."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -97,7 +98,9 @@ def _system(spec: str) -> tuple[str, Lines]:
     name, separator, path = spec.partition("=")
     if separator and name and not Path(spec).exists():
         return name, open_lines(path)
-    return ("stdin" if spec == "-" else Path(spec).name), open_lines(spec)
+    # A file's name may be any bytes; those that are not UTF-8 cannot be written into a report.
+    named = "stdin" if spec == "-" else os.fsencode(Path(spec).name).decode("utf-8", "replace")
+    return named, open_lines(spec)
 
 
 def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:

@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import dataclasses
 import importlib
-import io
 import logging
 import os
 import re
@@ -20,6 +19,7 @@ from prism_mt._core.allocator import keep_freed_memory
 from prism_mt._core.arguments import Command, Group, Parser, add_options, flag, parse_options
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import near
+from prism_mt._core.terminal import PrintableFormatter, prepare_streams, printable
 
 # Listed here so that `prism --help` imports none of them. Each module has a COMMAND.
 COMMANDS = {
@@ -53,24 +53,16 @@ paraphrase of its reference, or as a translation of its source."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words:
-        _top_parser().print_help()
-        return 0
-    logging.basicConfig(format="prism: %(levelname)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
-    for level in (logging.WARNING, logging.INFO, logging.DEBUG):
-        logging.addLevelName(level, logging.getLevelName(level).lower())
     start = time.monotonic()
     try:
-        code = _run(words) if words[0] in COMMANDS else _without_command(words)
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
         _LOG.debug("finished in %.2f s", time.monotonic() - start)
         return code
     except PrismError as error:
         if _LOG.isEnabledFor(logging.DEBUG):
             traceback.print_exc()
-        print(f"prism: error: {_with_flags(str(error))}", file=sys.stderr)
-        return 2
+        return _fail(_with_flags(str(error)))
     except KeyboardInterrupt:
         print("prism: interrupted", file=sys.stderr)
         return 130
@@ -79,9 +71,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return 141
     except OSError as error:
-        print(f"prism: error: {error}", file=sys.stderr)
+        code = _fail(str(error))
         _drop_output()
-        return 2
+        return code
+    except RecursionError:
+        return _fail("the input is nested too deeply")
+    except MemoryError:
+        return _fail("there is not enough memory for this")
+
+
+def _fail(sentence: str) -> int:
+    print(f"prism: error: {printable(sentence)}", file=sys.stderr)
+    return 2
+
+
+def _main(words: list[str]) -> int:
+    if not words:
+        _top_parser().print_help()
+        return 0
+    _set_up_logging()
+    return _run(words) if words[0] in COMMANDS else _without_command(words)
+
+
+def _set_up_logging() -> None:
+    """Messages of all libraries on standard error, each on a line."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("prism: %(levelname)s: %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    for level in (logging.WARNING, logging.INFO, logging.DEBUG):
+        logging.addLevelName(level, logging.getLevelName(level).lower())
+    logging.captureWarnings(True)
 
 
 def _with_flags(message: str) -> str:
@@ -98,8 +117,7 @@ def _drop_output() -> None:
 def entry() -> None:
     """The console script."""
     keep_freed_memory()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that lack a character of ours
+    prepare_streams()
     sys.exit(main())
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option, suggestion
+from prism_mt._core.terminal import printable
 from prism_mt.models import huggingface, zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.download import fetch
@@ -148,7 +149,7 @@ def run_get(options: GetOptions) -> None:
         model = open_model(known.source)
     else:
         model = fetch(known, downloaded(known.name), options.address or known.source)
-    print(f"{known.name}: {model.folder} ({model.digest[:12]})")
+    print(printable(f"{known.name}: {model.folder} ({model.digest[:12]})"))
 
 
 def run_convert(options: ConvertOptions) -> None:
@@ -164,7 +165,7 @@ def run_convert(options: ConvertOptions) -> None:
         read = ModelDirectory(path).load() if is_model_directory(path) else read_foreign(path)
     named = replace(read, spec=replace(read.spec, name=options.name or options.output.name))
     model = write_model(named, options.output, options.dtype)
-    print(f"{model.folder}: {_parameters(model):,} parameters, digest {model.digest[:12]}")
+    print(printable(f"{model.folder}: {_parameters(model):,} parameters, digest {model.digest[:12]}"))
 
 
 def run_digest(options: NameOptions) -> None:

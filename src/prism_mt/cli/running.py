@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt._core.options import Config, option
+from prism_mt._core.terminal import printable
 from prism_mt.training.api import TrainingResult
 
 EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
@@ -30,7 +31,7 @@ def report(options: RunOptions, result: TrainingResult, what: str) -> int:
     if not result.finished and not options.export_only and _first_process():
         print(f"Stopped at step {result.steps:,}; the same command goes on from there.", file=sys.stderr)
     if result.folder is not None:
-        print(f"The {what} is in {result.folder}; `prism score --{what} {result.folder}` uses it.")
+        print(printable(f"The {what} is in {result.folder}; `prism score --{what} {result.folder}` uses it."))
         return 0
     return 130 if _first_process() else 0
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.terminal import printable
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Metric, TokenTrace
 from prism_mt.metrics.registry import make_metric
@@ -31,7 +32,7 @@ class Explanation:
         from rich.console import Console
 
         console = Console(file=handle, width=width, highlight=False, soft_wrap=True)
-        console.print(f"{self.score:.4f}  {self.signature}", markup=False)
+        console.print(f"{self.score:.4f}  {printable(self.signature)}", markup=False)
         for trace in self.traces:
             scored, _, given = trace.direction.partition("|")
             mean = sum(trace.scores) / len(trace.scores)
@@ -39,7 +40,7 @@ class Explanation:
             for line in _lines(trace, console.width):
                 console.print(line)
             piece, worst = lowest(trace)
-            console.print(f"least probable: {_visible(piece)} {worst:.2f}", markup=False)
+            console.print(f"least probable: {printable(piece)} {worst:.2f}", markup=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -110,7 +111,7 @@ def _lines(trace: TokenTrace, width: int) -> list["Text"]:
     rows: list[Text] = []
     used = width
     for piece, own in zip(trace.pieces, trace.scores, strict=True):
-        shown, value = _visible(piece), f"{own:.2f}"
+        shown, value = printable(piece), f"{own:.2f}"
         column = max(cell_len(shown), len(value))
         if used + column > width:
             rows += [Text(), Text()]
@@ -125,8 +126,3 @@ def _lines(trace: TokenTrace, width: int) -> list["Text"]:
     for row in rows:
         row.rstrip()
     return rows
-
-
-def _visible(piece: str) -> str:
-    """A piece without characters that would move the cursor."""
-    return "".join(letter if letter.isprintable() else "�" for letter in piece)

@@ -1,6 +1,7 @@
 """Tables for papers: LaTeX with booktabs, ready to be pasted."""
 
-from prism_mt.report.table import MISSING, Column, Table, Value, format_value, is_missing, printable
+from prism_mt._core.terminal import printable
+from prism_mt.report.table import MISSING, Column, Table, Value, format_value, is_missing
 
 _SPECIAL = {
     "\\": "\\textbackslash{}",

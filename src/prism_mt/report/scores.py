@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal
 
+from prism_mt._core.terminal import printable
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
 from prism_mt.report.table import Column, Table, Value, number, render_all
@@ -51,7 +52,7 @@ def stream_segments(
     """
     head = f"{metric}\t{_cell(system)}"
     if format == "tsv":
-        handle.write(f"# {signature}\n{_SEGMENT_HEADER}")
+        handle.write(f"# {printable(signature)}\n{_SEGMENT_HEADER}")
     for place, result in enumerate(scores, start=1):
         handle.write(f"{result.score!r}\n" if format == "text" else f"{head}\t{place}\t{result.score!r}\n")
 
@@ -101,7 +102,7 @@ class ScoreReport:
             handle.write(render_all([self._system_table(signature=True), *self._document_tables()], "tsv"))
             return
         for signature in dict.fromkeys(result.signature for result in self.results):
-            handle.write(f"# {signature}\n")
+            handle.write(f"# {printable(signature)}\n")
         if self.tokens:
             self._write_token_rows(handle)
             return
@@ -144,12 +145,14 @@ class ScoreReport:
     def _write_token_lines(self, handle: IO[str]) -> None:
         """For people: a line per forced decoding, each piece with its log-probability."""
         for result, (spool, system) in zip(self.results, self.spools, strict=True):
-            handle.write(f"{result.metric} {result.system} {result.score:.4f} {result.signature}\n")
+            handle.write(
+                f"{result.metric} {printable(result.system)} {result.score:.4f} {printable(result.signature)}\n"
+            )
             for segment, line in enumerate(spool.lines(system), start=1):
                 handle.write(f"{segment}\t{result.segments[segment - 1]:.4f}\n")
                 for trace in json.loads(line):
                     pairs = zip(trace["pieces"], trace["scores"], strict=True)
-                    shown = "  ".join(f"{piece} {score:.2f}" for piece, score in pairs)
+                    shown = "  ".join(f"{printable(piece)} {score:.2f}" for piece, score in pairs)
                     handle.write(f"\t{trace['direction']}\t{shown}\n")
 
     def _write_token_rows(self, handle: IO[str]) -> None:
@@ -188,4 +191,4 @@ class ScoreReport:
 
 def _cell(text: str) -> str:
     """A value that cannot break a row apart."""
-    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+    return printable(text.replace("\\", "\\\\"))

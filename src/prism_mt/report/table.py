@@ -2,10 +2,11 @@
 
 import json
 import math
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from prism_mt._core.terminal import printable
 
 Value = str | int | float | None
 Align = Literal["left", "right", "center"]
@@ -182,11 +183,4 @@ def to_markdown(table: Table) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    escaped = "".join(f"\\{character}" if character in "\\`*_|<>[]" else character for character in text)
-    return printable(escaped)
-
-
-def printable(text: str) -> str:
-    """Text in one line: line breaks and tabs become spaces, other control characters a mark."""
-    spaced = " ".join(text.splitlines()).replace("\t", " ")
-    return "".join("�" if unicodedata.category(character) == "Cc" else character for character in spaced)
+    return "".join(f"\\{character}" if character in "\\`*_|<>[]" else character for character in printable(text))

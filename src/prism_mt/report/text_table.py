@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import fill
 
-from prism_mt.report.table import Column, Table, format_value, printable
+from prism_mt._core.terminal import printable
+from prism_mt.report.table import Column, Table, format_value
 
 # Wide enough that rich never breaks a line when the output is a file or a pipe.
 _UNLIMITED = 100_000

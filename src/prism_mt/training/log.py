@@ -9,6 +9,7 @@ from typing import Any
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.files import write_atomically
+from prism_mt._core.terminal import printable
 
 _FIGURES = ("learning_rate", "gradient_norm", "tokens", "tokens_per_second")
 
@@ -135,4 +136,4 @@ def duration(seconds: float) -> str:
 
 def say(message: str) -> None:
     """One line on standard error."""
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
