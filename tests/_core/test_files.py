@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
+from prism_mt._core.files import path_exists, path_of, write_atomically
 
 
 def test_the_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -53,3 +53,21 @@ def test_links_pipes_and_folders(tmp_path: Path) -> None:
     for folder in (tmp_path, Path("")):
         with pytest.raises(PrismError, match="it is a folder"), write_atomically(folder):
             pass
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept", encoding="utf-8")
+    (tmp_path / f"out.txt.{os.getpid()}.partial").symlink_to("precious")
+    with write_atomically(tmp_path / "out.txt") as handle:
+        handle.write("new")
+    assert (tmp_path / "precious").read_text(encoding="utf-8") == "kept"
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == "new"
+    assert sorted(os.listdir(tmp_path)) == ["out.txt", "precious"]
+
+
+@pytest.mark.parametrize(("text", "message"), [("~nosuchuser/x", "a user that does not exist"), ("a\0b", "null")])
+def test_names_that_are_no_paths(text: str, message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        path_of(text)
+    assert not path_exists(Path("a\0b"))
+    assert not path_exists(Path("a" * 10_000))

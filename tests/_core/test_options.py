@@ -122,3 +122,12 @@ def test_a_string_in_the_place_of_a_path() -> None:
     assert Files("a/b", "c") == Files(Path("a/b"), Path("c"))  # type: ignore[arg-type]
     with pytest.raises(PrismError, match="folder must be of type Path, not 3"):
         Files(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text", ["weight = " + "[" * 5000, "weight = " + "9" * 5000, "\x00", "a" * 10, "\x1b = 1"]
+)
+def test_hostile_toml(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(PrismError, match="is not valid TOML"):
+        load_toml(tmp_path / "x.toml", Part)

@@ -1,6 +1,7 @@
 """The command as a process: streams that are closed or full, names and encodings of all kinds."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -72,3 +73,26 @@ def test_no_control_character_reaches_the_terminal(texts: Path, capsys: pytest.C
     assert r"x\x1b[2J\ry" in told.err
     assert "\x1b" not in told.out + told.err
     assert "\r" not in told.out + told.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_unfinished_file(tmp_path: Path, number: int) -> None:
+    code = """
+import time
+from pathlib import Path
+from prism_mt.cli import main
+from prism_mt._core.files import write_atomically
+def hang():
+    with write_atomically(Path("out.txt")) as handle:
+        print("ready", flush=True)
+        time.sleep(100)
+main.main = hang
+main.entry()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+    assert list(tmp_path.iterdir()) == []

@@ -144,3 +144,14 @@ def test_sources_with_a_vocabulary_of_their_own(tmp_path: Path, sentencepiece: b
     before = digest_data(tmp_path)
     (tmp_path / "spm.source.model").write_bytes(own + b"\x0a\x00")
     assert digest_data(tmp_path) != before
+
+
+@pytest.mark.parametrize(("column", "value"), [(0, 10**9), (0, -1), (1, 10**9), (3, 99)])
+def test_a_damaged_index(tmp_path: Path, sentencepiece: bytes, column: int, value: int) -> None:
+    write(tmp_path, sentencepiece)
+    [path] = tmp_path.glob("train*.index.npy")
+    index = np.load(path).astype(np.int64)
+    index[0, column] = value
+    np.save(path, index)
+    with pytest.raises(PrismError, match="the shard .* is damaged"):
+        ShardDataset(tmp_path)

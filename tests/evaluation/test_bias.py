@@ -84,3 +84,10 @@ def test_outputs_of_judged_systems_are_paraphrases() -> None:
         Paraphrase("one", "a", "system"),
         Paraphrase("one", "d", "system"),
     ]
+
+
+@pytest.mark.parametrize("text", ["", "reference\thypothesis\tkind\n"])
+def test_a_table_without_rows(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.tsv").write_text(text)
+    with pytest.raises(PrismError, match="has no paraphrases"):
+        read_paraphrases(tmp_path / "x.tsv")

@@ -74,3 +74,11 @@ def test_a_file_that_disappears(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(PrismError, match=r"cannot read .*text: No such file"):
         lines.count()
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no devices here")
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full"])
+def test_devices_that_never_end(device: str) -> None:
+    with pytest.raises(PrismError, match=f"{device} is a device, not a text"):
+        open_stream(device)
+    assert list(open_lines(os.devnull)) == []

@@ -1,10 +1,12 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made import make_vocabulary
 
 from prism_mt._core.errors import PrismError
 from prism_mt.text.subwords import Vocabulary
+from prism_mt.text.unigram import Specials, unigram_model
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,11 @@ def test_white_space_in_a_piece_separates_words_of_a_dictionary(listed: Vocabula
 def test_a_damaged_model() -> None:
     with pytest.raises(PrismError, match="SentencePiece model is damaged"):
         Vocabulary(b"nonsense").encode("text")
+
+
+def test_pieces_that_are_not_text() -> None:
+    pieces = [b"<s>", b"<pad>", b"</s>", b"<unk>", "▁".encode(), b"\xff", b"a"]
+    model = unigram_model(pieces, np.zeros(len(pieces), dtype=np.float32), Specials(0, 1, 2, 3))
+    with pytest.raises(PrismError, match="a piece that is not UTF-8"):
+        Vocabulary(model).piece(5)
+    assert Vocabulary(model).piece(6) == "a"

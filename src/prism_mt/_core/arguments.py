@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import path_of
 from prism_mt._core.options import default_of, near
 
 Options = TypeVar("Options")
@@ -138,14 +139,6 @@ def parse_value(text: str, hint: Any, where: str) -> Any:
         raise
     except (ValueError, TypeError) as error:
         raise PrismError(f"{where} must be of type {getattr(kind, '__name__', kind)}, not {text!r}") from error
-
-
-def path_of(text: str) -> Path:
-    """Make a path, expanding `~`."""
-    try:
-        return Path(text).expanduser()
-    except RuntimeError as error:
-        raise PrismError(f"{text!r} refers to a user that does not exist") from error
 
 
 def argument(field: "dataclasses.Field[Any]", hint: Any) -> dict[str, Any]:

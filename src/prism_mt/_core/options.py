@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import path_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -152,7 +153,7 @@ def load_toml(path: Path, kind: type[Kind]) -> Kind:
             table = tomllib.load(handle)
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # besides its own: bad UTF-8, endless numbers, endless nesting
         raise PrismError(f"{path} is not valid TOML: {error}") from error
     return from_table(table, kind, str(path))
 
@@ -251,9 +252,9 @@ def _convert_table(value: Any, hint: type[Any], where: str, default: Any, strict
 
 def _path(value: str, where: str) -> Path:
     try:
-        return Path(value).expanduser()
-    except RuntimeError as error:
-        raise PrismError(f"{where}: {value!r} refers to a user that does not exist") from error
+        return path_of(value)
+    except PrismError as error:
+        raise PrismError(f"{where}: {error}") from error
 
 
 def _finite(value: int | float, where: str) -> float:

@@ -8,10 +8,12 @@ import logging
 import os
 import re
 import shlex
+import signal
 import sys
 import time
 import traceback
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 from prism_mt import __version__
@@ -118,7 +120,15 @@ def entry() -> None:
     """The console script."""
     keep_freed_memory()
     prepare_streams()
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) == signal.SIG_DFL:  # `nohup` ignores one, which must stay so
+            signal.signal(number, _terminate)
     sys.exit(main())
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    """Leave through all `finally` blocks, which remove unfinished files."""
+    sys.exit(128 + number)
 
 
 def _top_parser() -> Parser:

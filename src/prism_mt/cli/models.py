@@ -7,6 +7,7 @@ from typing import Literal
 
 from prism_mt._core.arguments import Command, Group
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import path_of
 from prism_mt._core.options import Config, option, suggestion
 from prism_mt._core.terminal import printable
 from prism_mt.models import huggingface, zoo
@@ -159,7 +160,7 @@ def run_convert(options: ConvertOptions) -> None:
     if options.model.startswith("hf:"):
         read = read_foreign(huggingface.fetch(options.model[3:], offline=options.offline))
     else:
-        path = Path(options.model).expanduser()
+        path = path_of(options.model)
         if not path.exists():
             raise PrismError(f"there is no {path}")
         read = ModelDirectory(path).load() if is_model_directory(path) else read_foreign(path)

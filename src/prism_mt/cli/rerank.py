@@ -73,7 +73,7 @@ class RerankOptions(Config):
     sample_top_p: float = option(
         "draw samples from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
     )
-    sample_seed: int = option("another seed gives other samples", 0, metavar="N")
+    sample_seed: int = option("another seed gives other samples", 0, metavar="N", low=0, high=2**63 - 1)
 
 
 class _Candidates(NamedTuple):

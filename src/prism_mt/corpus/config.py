@@ -72,7 +72,7 @@ class CorpusConfig:
         "base directory of the paths of sources and other files; relative to the configuration file", "."
     )
     output: str = option("output directory; relative to the configuration file", "prepared")
-    seed: int = option("random seed", 1)
+    seed: int = option("random seed", 1, low=0, high=2**63 - 1)
     vocabulary: VocabularyConfig = option("table: the vocabulary", VocabularyConfig())
     shards: ShardsConfig = option("table: the binarized output", ShardsConfig())
 

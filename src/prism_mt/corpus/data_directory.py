@@ -135,7 +135,25 @@ class ShardDataset:
         self._tokens = [_load(folder / f"{name}.tokens.npy") for name in names]
         self._source_tokens = [_load(folder / f"{name}.source-tokens.npy") for name in names if self._own_source]
         self._index = [_load(folder / f"{name}.index.npy") for name in names]
+        self._check_index(names)
         self._first = np.cumsum([0, *(len(index) for index in self._index)])
+
+    def _check_index(self, names: Sequence[str]) -> None:
+        """A damaged index would give foreign pieces, or none."""
+        sides = [(self._tokens, 0), *([(self._source_tokens, 5)] if self._own_source else [])]
+        for shard, (name, index) in enumerate(zip(names, self._index, strict=True)):
+            fits = (
+                index.ndim == 2 and index.shape[1] == (8 if self._own_source else 5) and index.dtype.kind in "iu"
+            )
+            fits = fits and bool((index >= 0).all()) and bool((index[:, 3:5] < len(self.meta.languages)).all())
+            for tokens, column in sides if fits else ():
+                pieces = tokens[shard]
+                ends = index[:, column : column + 3].astype(np.int64).sum(1)
+                fits = (
+                    fits and pieces.ndim == 1 and pieces.dtype.kind in "iu" and ends.max(initial=0) <= len(pieces)
+                )
+            if not fits:
+                raise PrismError(f"the shard {self.folder / name} is damaged: prepare the corpus again")
 
     def __len__(self) -> int:
         return int(self._first[-1])

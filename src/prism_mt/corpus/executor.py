@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
@@ -55,7 +56,8 @@ class Processes:
         pending: deque[Any] = deque()
         try:
             for item in items:
-                pending.append(pool.submit(_call, item))
+                with _deaf_children():  # the first item starts the workers
+                    pending.append(pool.submit(_call, item))
                 # Twice the workers: no worker waits, and memory stays bounded.
                 if len(pending) >= 2 * self.workers:
                     yield pending.popleft().result()
@@ -68,6 +70,19 @@ class Processes:
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started here never hear an interrupt from the keyboard, not even before they can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Ray:

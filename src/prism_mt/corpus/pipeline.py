@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
+from prism_mt._core.files import path_of, write_atomically
 from prism_mt._core.options import load_toml
 from prism_mt.corpus.config import CorpusConfig, Source, find_files, find_sources
 from prism_mt.corpus.data_directory import check_specials, language_tags
@@ -129,8 +129,8 @@ def prepare_corpus(
     if not isinstance(config, CorpusConfig):
         folder, where = Path(config).parent, str(config)
         config = load_toml(Path(config), CorpusConfig)
-    source = Path(root) if root is not None else folder / Path(config.root).expanduser()
-    target = Path(output) if output is not None else folder / Path(config.output).expanduser()
+    source = Path(root) if root is not None else folder / path_of(config.root)
+    target = Path(output) if output is not None else folder / path_of(config.output)
     preparation = open_preparation(config, source, target, where)
     count = workers or available_cores()
     executor: Executor = Ray(ray) if ray else Processes(count) if count > 1 else Serial()

@@ -61,6 +61,8 @@ def read_paraphrases(path: Path) -> list[Paraphrase]:
         for name, text in row.items():
             if name not in _REFERENCE:
                 found.append(Paraphrase(reference, text, "beam" if name.startswith("beam") else "human"))
+    if not found:
+        raise PrismError(f"{path} has no paraphrases: it is empty, or has a header only")
     return found
 
 

@@ -63,7 +63,7 @@ class SearchConfig(Config):
     top_p: float = option(
         "sample: draw from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
     )
-    seed: int = option("sample: another seed gives other samples", 0, metavar="N")
+    seed: int = option("sample: another seed gives other samples", 0, metavar="N", low=0, high=2**63 - 1)
     penalty_scale: float = option(
         "penalty: a in the cost a·n^b of starting the last word of an n-gram of the input",
         0.006,

@@ -161,6 +161,7 @@ def write_model(
     model: Model, folder: Path, storage: Storage | Mapping[str, Storage] = "float32"
 ) -> ModelDirectory:
     """Write a model directory; the folder appears whole or not at all and must not hold something else."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     if folder.exists() and not is_model_directory(folder) and (not folder.is_dir() or any(folder.iterdir())):
@@ -185,6 +186,8 @@ def write_model(
             os.replace(partial, folder)
     except OSError as error:
         raise PrismError(f"cannot write the model {folder}: {error.strerror}") from error
+    except SafetensorError as error:  # its writer hides a full disk behind one of its own
+        raise PrismError(f"cannot write the model {folder}: {error}") from error
     return ModelDirectory(folder)
 
 

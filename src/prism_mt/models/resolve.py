@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prism_mt._core.environment import cache_folder, make_cache_folder
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
+from prism_mt._core.files import path_exists, path_of, write_atomically
 from prism_mt.models import zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.model import Model
@@ -35,8 +35,8 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         return _converted(huggingface.fetch(name[3:], offline=offline))
     if name in EMBEDDED:
         return ModelDirectory(embedded(name))
-    path = Path(name).expanduser()
-    if path.exists():
+    path = path_of(name)
+    if path_exists(path):
         return ModelDirectory(path) if is_model_directory(path) else _converted(path)
     if is_model_directory(downloaded(name)):
         return ModelDirectory(downloaded(name))

@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import os
 import shutil
 import stat
 import sys
@@ -68,6 +69,7 @@ def open_stream(spec: str | Path) -> Stream:
             path.open("rb").close()
             return Stream(str(path), lambda: path.open("rb"), path.suffix.lower())
         with path.open("rb") as pipe:
+            _refuse_endless(pipe, str(path))
             return Stream(str(path), _spool(pipe), path.suffix.lower())
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
@@ -83,9 +85,21 @@ def _standard_input() -> Stream:
         raise PrismError("there is no standard input: give the text as a file")
     _stdin_taken = True
     try:
+        _refuse_endless(sys.stdin.buffer, "standard input")
         return Stream("standard input", _spool(sys.stdin.buffer))
     except OSError as error:
         raise PrismError(f"cannot read standard input: {error.strerror or error}") from error
+
+
+def _refuse_endless(handle: IO[bytes], name: str) -> None:
+    """Devices such as /dev/zero never end; terminals and pipes do, and so does /dev/null."""
+    try:
+        state = os.fstat(handle.fileno())
+    except (OSError, ValueError):  # not a file of the system
+        return
+    null = Path(os.devnull).stat()
+    if stat.S_ISCHR(state.st_mode) and not handle.isatty() and state.st_rdev != null.st_rdev:
+        raise PrismError(f"{name} is a device, not a text")
 
 
 def _spool(handle: IO[bytes]) -> Callable[[], IO[bytes]]:

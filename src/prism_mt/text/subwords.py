@@ -1,6 +1,7 @@
 """Subword encoding: a SentencePiece model, and a dictionary if its ids are not the model's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,17 +44,28 @@ class Vocabulary:
         """Encode a text as piece ids, without special tokens."""
         if self.pieces is None:
             return list(self.processor.encode(text))
-        pieces = self.processor.encode(text, out_type=str)
+        with _whole_characters():
+            pieces = self.processor.encode(text, out_type=str)
         if self.words:
             pieces = " ".join(pieces).split()
         return [self.ids.get(piece, self.unknown) for piece in pieces]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Decode piece ids to text; control symbols and tags must have been removed."""
-        if self.pieces is None:
-            return str(self.processor.decode(list(ids)))
-        return str(self.processor.decode([self.pieces[index] for index in ids]))
+        with _whole_characters():
+            if self.pieces is None:
+                return str(self.processor.decode(list(ids)))
+            return str(self.processor.decode([self.pieces[index] for index in ids]))
 
     def piece(self, index: int) -> str:
         """The piece with this id, as SentencePiece writes it (`▁` stands for a space)."""
-        return self.pieces[index] if self.pieces is not None else str(self.processor.id_to_piece(index))
+        with _whole_characters():
+            return self.pieces[index] if self.pieces is not None else str(self.processor.id_to_piece(index))
+
+
+@contextmanager
+def _whole_characters() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise PrismError("the SentencePiece model has a piece that is not UTF-8") from error

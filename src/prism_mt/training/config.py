@@ -91,7 +91,7 @@ class RunConfig(Config):
     """Settings of every run; paths are relative to the configuration file."""
 
     output: Path = option("folder for checkpoints, logs and the result", Path("run"))
-    seed: int = option("random seed", 1, low=0)
+    seed: int = option("random seed", 1, low=0, high=2**63 - 1)
     threads: int = option("threads of each process; 0 leaves it to torch", 0, low=0)
     device: Literal["auto", "cpu", "cuda"] = option("where to train", "auto")
     precision: Literal["auto", "float32", "bfloat16", "float16"] = option(

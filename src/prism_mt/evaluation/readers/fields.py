@@ -86,6 +86,8 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             raise PrismError(f"{where}: not valid JSON ({error})") from error
         if not isinstance(record, dict):
             raise PrismError(f"{where}: expected a JSON object")
+        if "\\ud" in line.lower():  # names and texts alike must be possible to write
+            check_unicode(json.dumps(record, ensure_ascii=False), where)
         yield where, record
 
 
