@@ -49,3 +49,26 @@ def test_made_up_texts(model: ModelDirectory) -> None:
 def test_mistakes(model: ModelDirectory, words: list[str], message: str, capsys: Any, tmp_path: Path) -> None:
     assert main(["bench", "--model", str(model.folder), *words]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("bfloat16", "choice"), [(True, "bfloat16 with the torch"), (False, "float32 with the ct2")]
+)
+def test_it_says_what_auto_takes(
+    bfloat16: bool, choice: str, model: ModelDirectory, capsys: Any, monkeypatch: Any
+) -> None:
+    from prism_mt.engines import config
+
+    monkeypatch.setattr(config, "has_bfloat16", lambda: bfloat16)
+    assert main(["bench", "--model", str(model.folder), "-n", "4", "--device", "cpu", "--threads", "1"]) == 0
+    assert f"--precision auto takes {choice} engine here" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("amd", [True, False])
+def test_mkl_on_amd_is_warned_of(amd: bool, model: ModelDirectory, capsys: Any, monkeypatch: Any) -> None:
+    from prism_mt.cli import bench
+
+    monkeypatch.setenv("CT2_USE_MKL", "1")
+    monkeypatch.setattr(bench, "is_amd", lambda: amd)
+    assert main(["bench", "--model", str(model.folder), "-n", "1", "--device", "cpu", "--threads", "1"]) == 0
+    assert ("unset it" in capsys.readouterr().err) == amd

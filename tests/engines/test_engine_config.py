@@ -31,15 +31,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "torch", "precision": "int8"}, "the torch engine computes in float32, not in int8"),
+        (
+            {"engine": "torch", "precision": "int8"},
+            "the torch engine computes in float32 or bfloat16, not in int8",
+        ),
         ({"engine": "onnx"}, "engine must be one of auto, ct2, torch, not 'onnx'"),
-        ({"precision": "int4"}, "precision must be one of float32, int8"),
+        ({"precision": "int4"}, "precision must be one of auto, float32, int8"),
         ({"batch_tokens": 0}, "batch_tokens must be between 1 and"),
         ({"threads": 0}, "threads must be between 1 and 4,096, not 0"),
         ({"threads": 10**9}, "threads must be between 1 and 4,096"),
         ({"threads": 1.5}, "threads must be of type int, not 1.5"),
         ({"workers": 0}, "workers must be between 1 and 4,096, not 0"),
-        ({"engine": "torch", "workers": 2}, "one batch at a time"),
         ({"ray": "auto", "device": "mps"}, "with `ray=` the device is cpu, or cuda"),
         ({"device": "cuda"}, "no CUDA device"),
         ({"device": "cuda:0,1"}, "no CUDA device"),
@@ -69,6 +71,9 @@ def test_temperatures(model: ModelDirectory, temperature: float) -> None:
         ({}, "rerank", "torch"),
         ({"precision": "int8"}, "rerank", "ct2"),
         ({"workers": 2}, "rerank", "ct2"),
+        ({"precision": "bfloat16"}, "score", "torch"),
+        ({"precision": "bfloat16"}, "beam", "ct2"),
+        ({"precision": "bfloat16", "ray": "auto"}, "score", "ct2"),
         ({"ray": "auto"}, "rerank", "ct2"),
         ({"device": "mps"}, "score", "torch"),
         ({"engine": "torch"}, "score", "torch"),
@@ -77,6 +82,37 @@ def test_temperatures(model: ModelDirectory, temperature: float) -> None:
 )
 def test_what_auto_means(options: dict[str, Any], task: Task, expected: EngineName) -> None:
     assert resolve_engine(EngineConfig(**options), task).engine == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "task", "bfloat16", "expected"),
+    [
+        ({}, "score", True, ("torch", "bfloat16")),
+        ({}, "rerank", True, ("torch", "bfloat16")),
+        ({}, "score", False, ("ct2", "float32")),
+        ({"engine": "torch"}, "score", False, ("torch", "float32")),
+        ({"engine": "ct2"}, "score", True, ("ct2", "float32")),
+        ({"ray": "auto"}, "score", True, ("ct2", "float32")),
+        ({"device": "mps"}, "score", True, ("torch", "float32")),
+        ({"device": "cuda"}, "score", True, ("ct2", "float16")),
+        ({"device": "cuda:1", "engine": "torch"}, "score", True, ("torch", "float32")),
+        ({}, "beam", True, ("ct2", "float32")),
+        ({}, "search", True, ("torch", "float32")),
+    ],
+)
+def test_what_precision_auto_means(
+    options: dict[str, Any], task: Task, bfloat16: bool, expected: tuple[str, str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(config_module, "has_bfloat16", lambda: bfloat16)
+    found = resolve_engine(EngineConfig(**{"precision": "auto", "device": "cpu", **options}), task)
+    assert (found.engine, found.precision) == expected
+
+
+def test_without_torch_precision_auto_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(config_module, "has_bfloat16", lambda: True)
+    found = resolve_engine(EngineConfig(precision="auto", device="cpu"))
+    assert (found.engine, found.precision) == ("ct2", "float32")
 
 
 def test_reranking_does_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:

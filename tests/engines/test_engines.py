@@ -116,6 +116,38 @@ def test_temperature_divides_the_logits(engine: Engine, directory: ModelDirector
     assert not np.allclose(score(engine, pairs[3:4])[0], wanted, atol=1e-2)
 
 
+@pytest.mark.parametrize("name", ["pre-norm", "post-norm", "mbart", "marian", "untied"])
+def test_bfloat16_is_close_whatever_the_batch(name: str, tmp_path: Path) -> None:
+    model = make_model(**ARCHITECTURES[name])
+    directory = write_model(model, tmp_path / "model")
+    pairs = pairs_of(model)
+    exact, quick, alone = (
+        np.array([tokens.mean() for tokens in score(open_engine(directory, config), pairs, budget)])
+        for config, budget in (
+            (EngineConfig(engine="torch", device="cpu"), None),
+            (EngineConfig(engine="torch", device="cpu", precision="bfloat16"), None),
+            (EngineConfig(engine="torch", device="cpu", precision="bfloat16"), 1),
+        )
+    )
+    assert 1e-5 < np.abs(quick - exact).mean() < 0.02
+    np.testing.assert_allclose(quick, alone, atol=0.01)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("architecture", ["pre-norm", "marian"])
+def test_a_token_that_is_next_to_impossible(architecture: str, precision: Any, tmp_path: Path) -> None:
+    """At a low temperature, differences of logits are beyond what an exponential can hold."""
+    model = make_model(**ARCHITECTURES[architecture])
+    directory = write_model(model, tmp_path / "model")
+    pair = pairs_of(model)[3]
+    wanted = temperature_reference(model, pair, 0.005)
+    config = EngineConfig(engine="torch", device="cpu", precision=precision)
+    found = score(open_engine(directory, config, 0.005), [pair])[0]
+    assert wanted.min() < -300
+    near = (1e-4, 1e-3) if precision == "float32" else (0.1, 20)
+    np.testing.assert_allclose(found, wanted, *near)
+
+
 def temperature_reference(model: Model, pair: Pair, temperature: float) -> np.ndarray[Any, Any]:
     import torch
 
@@ -137,23 +169,31 @@ def test_int8_is_close(directory: ModelDirectory, model: Model) -> None:
     assert np.corrcoef(np.concatenate(exact), np.concatenate(quick))[0, 1] > 0.97
 
 
+@pytest.mark.parametrize("name", ["ct2", "torch"])
 @pytest.mark.parametrize(("threads", "workers"), [(1, 3), (4, 2), (2, 1)])
-def test_workers_do_not_change_scores(directory: ModelDirectory, model: Model, threads: int, workers: int) -> None:
+def test_workers_do_not_change_scores(
+    directory: ModelDirectory, model: Model, name: Any, threads: int, workers: int
+) -> None:
     pairs = pairs_of(model)
     wanted = score(open_engine(directory, EngineConfig(device="cpu", threads=1)), pairs)
-    engine = open_engine(directory, EngineConfig(device="cpu", threads=threads, workers=workers))
+    engine = open_engine(directory, EngineConfig(engine=name, device="cpu", threads=threads, workers=workers))
     assert engine.parallel == 2 * workers
     for expected, tokens in zip(wanted, score(engine, pairs, 64), strict=True):
         np.testing.assert_allclose(tokens, expected, atol=1e-5)
 
 
-def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model) -> None:
+def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model, monkeypatch: Any) -> None:
     from prism_mt.engines.torch import TorchEngine
 
     engine = TorchEngine(directory, "cpu")
     encoded = []
-    encode = engine.network.encode
-    engine.network.encode = lambda source, mask: encoded.append(len(source)) or encode(source, mask)  # type: ignore
+    layout = engine.packed.encode.layout
+
+    def watched(sources: Any) -> Any:
+        encoded.append(len(sources))
+        return layout(sources)
+
+    monkeypatch.setattr(engine.packed.encode, "layout", watched)
     pairs = pairs_of(model)[1:6]
     shared = [Pair(pairs[0].source, pair.target) for pair in pairs]
     together = [tokens.copy() for tokens in score(engine, shared)]

@@ -1,7 +1,8 @@
-"""Cache directory and CPU count."""
+"""Cache directory, CPU count and what the processor can do."""
 
 import errno
 import os
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -30,3 +31,21 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def has_bfloat16() -> bool:
+    """Whether this processor multiplies in bfloat16 by instructions of its own, as far as Linux tells."""
+    return any(flag in _processor() for flag in ("avx512_bf16", "amx_bf16"))
+
+
+def is_amd() -> bool:
+    """Whether this processor is AMD's, as far as Linux tells."""
+    return "AuthenticAMD" in _processor()
+
+
+@lru_cache(maxsize=1)
+def _processor() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,5 +1,7 @@
 """`prism bench`: how fast is this machine, and what does a smaller number format cost?"""
 
+import logging
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -11,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.arguments import Command
-from prism_mt._core.environment import available_cores
+from prism_mt._core.environment import available_cores, has_bfloat16, is_amd
 from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
 from prism_mt.engines.base import Pair
+from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.report.table import Column, Format, Table, number, render
 
+_LOG = logging.getLogger("prism_mt")
 _FORMATS: tuple[Precision, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
 
 
@@ -50,6 +54,8 @@ class _Measured(NamedTuple):
 
 def run(options: BenchOptions, engine: EngineConfig) -> None:
     """Score the same made-up texts with every engine and number format of this machine."""
+    if os.environ.get("CT2_USE_MKL") == "1" and is_amd():
+        _LOG.warning("CT2_USE_MKL=1 makes the ct2 engine several times slower on this AMD processor: unset it")
     model = open_model(options.model, engine.offline)
     pairs = made_up_pairs(model, options.segments, options.pieces)
     settings = list(_settings(engine))
@@ -79,7 +85,10 @@ def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
 
 
 def _settings(config: EngineConfig) -> Iterator[EngineConfig]:
-    """What can run here: the number formats of CTranslate2 that the device has, and torch where it is installed."""
+    """What can run here: the number formats of CTranslate2 that the device has, and torch where it is installed.
+
+    Formats that the processor lacks are left out, though torch would emulate them.
+    """
     if config.device != "mps":
         import ctranslate2
 
@@ -90,7 +99,9 @@ def _settings(config: EngineConfig) -> Iterator[EngineConfig]:
             if dtype in ctranslate2.get_supported_compute_types(device):
                 yield replace(config, engine="ct2", precision=dtype)
     if find_spec("torch"):
-        yield replace(config, engine="torch", precision="float32", workers=None)
+        yield replace(config, engine="torch", precision="float32")
+        if config.device in ("auto", "cpu") and has_bfloat16():
+            yield replace(config, engine="torch", precision="bfloat16")
 
 
 def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) -> _Measured:
@@ -106,6 +117,7 @@ def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) ->
 
 def _table(measured: list[_Measured], segments: int, options: BenchOptions, engine: EngineConfig) -> Table:
     first = measured[0]
+    choice = resolve_engine(replace(engine, precision="auto"))
     rows = tuple(
         (
             one.engine,
@@ -130,6 +142,7 @@ def _table(measured: list[_Measured], segments: int, options: BenchOptions, engi
         f"{engine.threads or available_cores()} threads, device {engine.device}",
         "load: the first time with a number format, the model is converted",
         "mean error: of the mean log-probability per token, against the first row",
+        f"--precision auto takes {choice.precision} with the {choice.engine} engine here, and says so in signatures",
     )
     return Table(columns, rows, notes=notes)
 

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import ClassVar, Literal
 
+from prism_mt._core.environment import has_bfloat16
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.engines.base import EngineName
 
-Precision = Literal["float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
+Precision = Literal["auto", "float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
+TORCH_PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
 Task = Literal["score", "rerank", "beam", "search"]
 """`rerank` scores many targets of one source; `search` is any search but plain beam search."""
 
@@ -17,8 +19,8 @@ Task = Literal["score", "rerank", "beam", "search"]
 class EngineConfig(Config):
     """How a model is run.
 
-    Nothing of it but the precision changes a score by more than rounding. In 8 bits, scores also depend a little on
-    what else is in their batch.
+    Nothing of it but the precision changes a score by more than rounding. In bfloat16 and in 8 bits, scores also depend
+    a little (in bfloat16 by less than 0.01) on what else is in their batch.
     """
 
     TITLE: ClassVar[str] = "engine options"
@@ -27,11 +29,15 @@ class EngineConfig(Config):
         "ct2 (CTranslate2) or torch (needs the extra `train`); auto takes the faster one that can do the task",
         "auto",
     )
-    precision: Precision = option("number format; all but float32 need the ct2 engine", "float32")
+    precision: Precision = option(
+        "number format: float32, or bfloat16 (torch engine on a CPU); ct2 has the others; auto takes the fastest that "
+        "keeps scores within 0.005 of float32 on average: bfloat16 where the CPU and torch have it, float16 on a GPU",
+        "float32",
+    )
     device: str = option("auto, cpu, cuda, cuda:0,1 (several GPUs, ct2 only) or mps (torch only)", "auto")
     threads: int | None = option("CPU threads (default: all cores)", None, metavar="N", low=1, high=4096)
     workers: int | None = option(
-        "batches that the ct2 engine computes at once, sharing the threads (default: one per thread)",
+        "batches that are computed at once, sharing the threads (default: one per thread)",
         None,
         metavar="N",
         low=1,
@@ -51,29 +57,58 @@ class EngineConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.engine == "torch" and self.precision != "float32":
+        if self.engine == "torch" and self.precision not in (*TORCH_PRECISIONS, "auto"):
             raise PrismError(
-                f"the torch engine computes in float32, not in {self.precision}: leave out `precision=`"
+                f"the torch engine computes in float32 or bfloat16, not in {self.precision}: choose another "
+                "`precision=`"
             )
-        if self.engine == "torch" and self.workers is not None:
-            raise PrismError("the torch engine computes one batch at a time: leave out `workers=`")
         if self.ray and self.device not in ("auto", "cpu", "cuda"):
             raise PrismError(f"with `ray=` the device is cpu, or cuda for a GPU per actor, not {self.device}")
 
 
 def resolve_engine(config: EngineConfig, task: Task = "score") -> EngineConfig:
-    """Put an engine in the place of `auto`, and check that it can do the task."""
+    """Put an engine and a precision in the place of `auto`, and check that they can do the task."""
+    if config.precision == "auto":
+        config = replace(config, precision=_fast_precision(config, task))
     if task == "search" and config.engine == "ct2":
         raise PrismError("the ct2 engine has beam search only: leave out `engine=`, or choose torch")
     if task == "search" and config.precision != "float32":
         raise PrismError("only beam search can run in another precision than float32: leave out `precision=`")
     if config.engine != "auto":
         return config
-    engine: EngineName = "ct2"
+    return replace(config, engine=_fast_engine(config, task))
+
+
+def _fast_engine(config: EngineConfig, task: Task) -> EngineName:
+    """The faster engine that can do the task in a precision."""
     if task == "search" or config.device.startswith("mps"):
-        engine = "torch"
-    elif task == "rerank":
-        # Torch encodes a source once for all its targets.
-        needs_ct2 = config.precision != "float32" or config.workers is not None or config.ray is not None
-        engine = "ct2" if needs_ct2 or "," in config.device or not find_spec("torch") else "torch"
-    return replace(config, engine=engine)
+        return "torch"
+    if not find_spec("torch") or config.ray is not None or "," in config.device:
+        return "ct2"
+    if config.precision == "bfloat16" and task != "beam" and _device_kind(config) == "cpu":
+        return "torch"
+    # Torch encodes a source once for all its targets.
+    return "torch" if task == "rerank" and config.precision == "float32" and config.workers is None else "ct2"
+
+
+def _fast_precision(config: EngineConfig, task: Task) -> Precision:
+    """The fastest precision that keeps scores within .005 of float32 on average, by device and installed packages.
+
+    Measured with `benchmarks/engines.py`: 8 bits are not within it. What is generated, and what is scored on a cluster
+    of machines that may differ, stays in float32.
+    """
+    if task in ("search", "beam") or config.ray is not None or config.device.startswith("mps"):
+        return "float32"
+    if _device_kind(config) == "cuda":
+        return "float32" if config.engine == "torch" else "float16"
+    usable = config.engine != "ct2" and find_spec("torch") is not None and has_bfloat16()
+    return "bfloat16" if usable else "float32"
+
+
+def _device_kind(config: EngineConfig) -> str:
+    kind = config.device.partition(":")[0]
+    if kind != "auto":
+        return kind
+    import ctranslate2
+
+    return "cuda" if ctranslate2.get_cuda_device_count() else "cpu"

@@ -21,7 +21,7 @@ def open_local(
         _require_torch()
         from prism_mt.engines.torch import TorchEngine
 
-        return TorchEngine(model, config.device, config.threads, temperature)
+        return TorchEngine(model, config.device, config.threads, temperature, config.precision, config.workers)
     from prism_mt.engines.ct2 import CT2Engine
 
     name, indices = split_device(config.device)

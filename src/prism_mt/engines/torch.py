@@ -1,63 +1,89 @@
-"""The second engine: torch, in float32 on CPU, CUDA or Apple's GPU."""
+"""The second engine: torch, in float32 or bfloat16 on CPU, CUDA or Apple's GPU."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cached_property
 
 import torch
 
+from prism_mt._core.environment import available_cores
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
 from prism_mt.engines.budgets import SCORING
+from prism_mt.engines.packed import PackedTransformer
 from prism_mt.models.directory import ModelDirectory
-from prism_mt.models.network import from_weights
+from prism_mt.models.network import Transformer, from_weights
 
 
 class TorchEngine:
-    """Forced decoding by our own network. A source that several targets of a batch share is encoded once."""
+    """Forced decoding over packed tokens. On a CPU the threads are divided among workers, as CTranslate2 does it.
+
+    A source that several targets of a batch share is encoded once.
+    """
 
     name = "torch"
-    dtype = "float32"
-    parallel = 1
     shares_sources = True
 
     def __init__(
-        self, model: ModelDirectory, device: str = "auto", threads: int | None = None, temperature: float = 1.0
+        self,
+        model: ModelDirectory,
+        device: str = "auto",
+        threads: int | None = None,
+        temperature: float = 1.0,
+        precision: str = "float32",
+        workers: int | None = None,
     ) -> None:
         self.device = resolve_device(device)
+        self.dtype = precision
+        self.temperature = temperature
+        self._model = model
+        self._pad = model.spec.conventions.pad
+        self._threads = (threads or available_cores()) if self.device.type == "cpu" else 1
         if threads:
             torch.set_num_threads(threads)
-        self.temperature = temperature
-        self._pad = model.spec.conventions.pad
-        self.network = from_weights(model.spec.architecture, model.weights()).to(self.device)
+        self._workers = (workers or self._threads) if self.device.type == "cpu" else 1
+        self.parallel = 2 * self._workers
         self.budget = SCORING["torch"].on(self.device.type)
 
+    @cached_property
+    def network(self) -> Transformer:
+        """The network in float32 for searches, which advance token by token."""
+        return from_weights(self._model.spec.architecture, self._model.weights()).to(self.device)
+
+    @cached_property
+    def packed(self) -> PackedTransformer:
+        """The network for forced decoding."""
+        spec, dtype = self._model.spec, getattr(torch, self.dtype)
+        return PackedTransformer(spec.architecture, self._model.weights(), dtype, self.device, self.temperature)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        share = max(1, self._threads // self._workers)
+        pool = ThreadPoolExecutor(self._workers, "prism-torch", lambda: torch.set_num_threads(share))
+        # The setting is one of the thread and of MKL: searches and training in other threads keep theirs.
+        kept = torch.get_num_threads()
+        started = threading.Barrier(self._workers)
+        wait([pool.submit(started.wait) for _ in range(self._workers)])
+        torch.set_num_threads(kept)
+        return pool
+
     def submit(self, batch: Sequence[Pair]) -> Pending:
-        """The work is done when the result is asked for."""
-        return lambda: self._score(batch)
+        """Queue a batch for the next free worker."""
+        assert self.packed  # loaded here and not by several workers at once
+        return self._pool.submit(self._score, batch).result
 
     def _score(self, batch: Sequence[Pair]) -> list[TokenScores]:
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for place, pair in enumerate(batch):
+            groups.setdefault(pair.source, []).append(place)
+        order = [place for places in groups.values() for place in places]
+        targets = [batch[place].target for place in order]
         with memory_errors(), torch.inference_mode():
-            return self._forward(batch)
-
-    def _forward(self, batch: Sequence[Pair]) -> list[TokenScores]:
-        rows: dict[tuple[int, ...], int] = {}
-        row_of = [rows.setdefault(pair.source, len(rows)) for pair in batch]
-        source, padding = self.padded(list(rows))
-        memory = self.network.encode(source, padding if padding.any() else None)
-        if len(rows) < len(batch):
-            index = torch.tensor(row_of, device=self.device)
-            memory, padding = memory[index], padding[index]
-        target, target_padding = self.padded([pair.target for pair in batch])
-        states = self.network.decode(target[:, :-1], memory, padding if padding.any() else None)
-        # Only real positions are projected: the vocabulary is the widest layer.
-        real = ~target_padding[:, 1:]
-        labels = target[:, 1:][real]
-        logits = self.network.project(states[real]).float()
-        if self.temperature != 1.0:
-            logits /= self.temperature
-        scores = logits.log_softmax(1).gather(1, labels[:, None])[:, 0]
-        lengths = [len(pair.target) - 1 for pair in batch]
-        return [part.numpy() for part in torch.split(scores.cpu(), lengths)]
+            scores = self.packed.score(list(groups), targets, [len(places) for places in groups.values()]).cpu()
+        parts = dict(zip(order, torch.split(scores, [len(target) - 1 for target in targets]), strict=True))
+        return [parts[place].numpy() for place in range(len(batch))]
 
     def padded(self, sequences: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
         """(B, T) ids, and a mask that is true at padding."""
