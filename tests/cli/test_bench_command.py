@@ -65,10 +65,10 @@ def test_it_says_what_auto_takes(
 
 
 @pytest.mark.parametrize("amd", [True, False])
-def test_mkl_on_amd_is_warned_of(amd: bool, model: ModelDirectory, capsys: Any, monkeypatch: Any) -> None:
+def test_mkl_on_amd_is_warned_of(amd: bool, model: ModelDirectory, caplog: Any, monkeypatch: Any) -> None:
     from prism_mt.cli import bench
 
     monkeypatch.setenv("CT2_USE_MKL", "1")
     monkeypatch.setattr(bench, "is_amd", lambda: amd)
     assert main(["bench", "--model", str(model.folder), "-n", "1", "--device", "cpu", "--threads", "1"]) == 0
-    assert ("unset it" in capsys.readouterr().err) == amd
+    assert ("unset it" in caplog.text) == amd
