@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from prism_mt.report.challenge import challenge
     from prism_mt.report.explain import explain
     from prism_mt.report.judging import judge
+    from prism_mt.report.reproduce import Reproduction, reproduce
     from prism_mt.report.systems import compare
     from prism_mt.training.api import finetune, train, train_metric
 
@@ -59,6 +60,7 @@ _HOMES = {
     "challenge": "report.challenge",
     "explain": "report.explain",
     "judge": "report.judging",
+    **dict.fromkeys(("Reproduction", "reproduce"), "report.reproduce"),
     "compare": "report.systems",
     **dict.fromkeys(("finetune", "train", "train_metric"), "training.api"),
 }
@@ -83,6 +85,7 @@ __all__ = [  # noqa: PLE0604, RUF100
     "PrismError",
     "PrismRef",
     "PrismSrc",
+    "Reproduction",
     "Runtime",
     "Scorer",
     "Scores",
@@ -102,6 +105,7 @@ __all__ = [  # noqa: PLE0604, RUF100
     "prepare_corpus",
     "read_judgments",
     "register",
+    "reproduce",
     "rerank",
     "score",
     "train",

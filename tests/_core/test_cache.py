@@ -324,7 +324,7 @@ def test_a_failure_is_told_again_after_the_file_was_cleared(home: Path, caplog: 
 def test_sizes(text: str, size: int, monkeypatch: Any) -> None:
     assert parse_size(text) == size
     monkeypatch.setenv("PRISM_CACHE_LIMIT", text)
-    assert [size_limit(name) for name in STORES] == [size] * 3
+    assert [size_limit(name) for name in STORES] == [size] * len(STORES)
 
 
 @pytest.mark.parametrize("text", ["", "much", "G", "1.2.3M", "nan", "inf", "-1G"])

@@ -1,4 +1,4 @@
-"""The user's cache of computed results: token scores, encodings and n-best lists, one SQLite file each.
+"""The user's cache of computed results (token scores, n-best lists, …), one SQLite file for each kind.
 
 A broken cache costs time, never a result: every entry has a checksum, a damaged entry counts as a miss, and a file
 that cannot be used is ignored after one warning.
@@ -20,10 +20,15 @@ from prism_mt import __version__
 from prism_mt._core.environment import cache_folder, make_cache_folder
 from prism_mt._core.errors import PrismError
 
-StoreName = Literal["scores", "encodings", "nbest"]
+StoreName = Literal["scores", "encodings", "nbest", "studies"]
 STORES: tuple[StoreName, ...] = get_args(StoreName)
-DEFAULT_LIMITS: dict[StoreName, int] = {"scores": 4 << 30, "encodings": 32 << 30, "nbest": 4 << 30}
-"""Bytes. 4 GiB hold about ten million segments scored in both directions; the vectors of one text can take 160 kB."""
+DEFAULT_LIMITS: dict[StoreName, int] = {
+    "scores": 4 << 30,
+    "encodings": 32 << 30,
+    "nbest": 4 << 30,
+    "studies": 1 << 30,
+}
+"""Bytes. 4 GiB hold about ten million segments scored in both directions; a text's vectors can take 160 kB."""
 
 Result = TypeVar("Result")
 

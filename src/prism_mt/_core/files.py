@@ -1,5 +1,6 @@
-"""Output files that appear complete or not at all."""
+"""Output files that appear complete or not at all, and digests of files."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,6 +56,15 @@ def write_atomically(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal digits."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as handle:
+        while block := handle.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import sha256_of
 from prism_mt._core.options import from_table
 
 MANIFEST = "manifest.json"
@@ -48,7 +48,7 @@ class Manifest:
 
 def write_manifest(folder: Path) -> None:
     """Describe all files of a directory as they are now."""
-    files = {path.name: FileEntry(_stamp(path), _sha256(path)) for path in _files(folder)}
+    files = {path.name: FileEntry(_stamp(path), sha256_of(path)) for path in _files(folder)}
     _save(Manifest(time.time(), files), folder)
 
 
@@ -67,7 +67,7 @@ def check_manifest(folder: Path, thorough: bool = False) -> State:
         recent = 0 <= time.time() - known.verified < _TRUSTED_SECONDS
         if untouched and recent and not thorough:
             return "intact"
-        files = {name: FileEntry(stamp, _sha256(folder / name)) for name, stamp in stamps.items()}
+        files = {name: FileEntry(stamp, sha256_of(folder / name)) for name, stamp in stamps.items()}
     except (OSError, ValueError, TypeError, RecursionError, PrismError):
         return "changed"
     if any(known.files[name].sha256 != entry.sha256 for name, entry in files.items()):
@@ -99,11 +99,3 @@ def _files(folder: Path) -> list[Path]:
 def _stamp(path: Path) -> Stamp:
     status = path.stat()
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -22,6 +22,7 @@ _ENTRIES: dict[StoreName, str] = {
     "scores": "scored pairs of texts",
     "encodings": "texts as vectors",
     "nbest": "n-best lists",
+    "studies": "parts of published tables",
 }
 _STORES = f"{', '.join(STORES)} (default: all of them)"
 

@@ -36,6 +36,8 @@ COMMANDS = {
     "finetune": "fine-tune a model on human judgments",
     "metaeval": "judge metrics against human judgments",
     "challenge": "see which kinds of mistakes a metric notices",
+    "reproduce": "make the papers' tables and figures again, beside the published ones",
+    "data": "find and fetch the public data of the papers' studies",
     "judgments": "prepare human judgments for fine-tuning",
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",

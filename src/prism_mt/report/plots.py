@@ -9,6 +9,7 @@ from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.evaluation.bias import Bin
 from prism_mt.evaluation.judge import Evaluation
 from prism_mt.evaluation.machine_references import ReferenceStudy
+from prism_mt.evaluation.studies.base import StudyResult
 from prism_mt.evaluation.sweep import Sweep
 from prism_mt.report.metaeval import statistic_title
 from prism_mt.report.table import titles
@@ -143,6 +144,27 @@ def plot_groups(
     axes.set_xlabel(title)
     if len(values) > 1:
         axes.legend(fontsize=7)
+    _save(figure, path)
+
+
+def plot_study(result: StudyResult, path: Path) -> None:
+    """A figure of a paper as a curve per column; a table as our values over the published ones."""
+    figure, axes = _pyplot().subplots(figsize=(5, 4))
+    study = result.study
+    if study.table.figure:
+        for column in study.table.columns:
+            points = [(float(cell.row), cell.ours) for cell in result.cells if cell.column == column]
+            axes.plot([x for x, _ in points], [y for _, y in points], ".-", label=_plain(column))
+        axes.legend()
+    else:
+        known = [cell for cell in result.cells if cell.ours is not None and cell.published is not None]
+        ends = [value for cell in known for value in (cell.ours, cell.published) if value is not None]
+        axes.scatter([cell.published for cell in known], [cell.ours for cell in known], s=10, color="#1f5f8b")
+        if ends:
+            axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="#888888", linewidth=0.8)
+        axes.set_xlabel("published")
+        axes.set_ylabel("ours")
+    axes.set_title(_plain(study.id))
     _save(figure, path)
 
 

@@ -1,0 +1,1 @@
+"""The tables and figures of the papers as studies that can be run: published cells, data, and how ours are made."""

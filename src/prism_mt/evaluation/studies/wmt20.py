@@ -1,0 +1,63 @@
+"""WMT20 metrics task (Mathur et al. 2020): correlations and taus from the published scores and agreements."""
+
+from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.studies.base import Cells
+from prism_mt.evaluation.studies.published import PublishedTable, read_paper
+from prism_mt.evaluation.studies.registry import runs
+from prism_mt.evaluation.studies.workspace import Workspace
+from prism_mt.stats.correlation import kendall_b, pearson
+from prism_mt.stats.darr import darr_tau, find_preferences
+
+_JUDGED, _SCORES = "wmt20_da_sys.tsv.xz", "wmt20_metric_sys_scores.tsv.xz"
+_PAIRS, _RAW = "wmt20_darr_agree.tsv.xz", "wmt20_da_seg.tsv.xz"
+
+
+@runs(
+    *(
+        f"wmt20/{name}-{side}"
+        for name in ("pearson", "kendall", "pearson-without-outliers")
+        for side in ("to", "from")
+    ),
+    files=(_JUDGED, _SCORES),
+)
+def systems(work: Workspace, table: PublishedTable) -> Cells:
+    """Correlate published system scores with people's."""
+    statistic = kendall_b if "kendall" in table.id else pearson
+    scores = {(one.metric, one.pair): one for one in work.scores(_SCORES)}
+    found = {}
+    for row, pair, _ in table.cells():
+        judgments = work.judgments(_JUDGED, pair).without_humans()
+        if "outliers" in table.id:
+            judgments = _best(judgments, table)
+        if row == "n":
+            found[row, pair] = float(len(judgments.systems))
+        elif (row, pair) in scores:
+            # The published scores of error rates have their sign changed already.
+            metric = scores[row, pair].align_systems(judgments.systems)
+            found[row, pair] = statistic(judgments.system_means(), metric)
+    return found
+
+
+@runs("wmt20/segments-to", "wmt20/segments-from", files=(_JUDGED, _PAIRS, _RAW))
+def segments(work: Workspace, table: PublishedTable) -> Cells:
+    """Count the pairs that raw judgments make, and take tau from the published agreements."""
+    side = table.id.rpartition("-")[2]
+    tables = {one.id: one for one in read_paper("wmt20").tables}
+    found: dict[tuple[str, str], float] = {}
+    for column in table.columns:
+        pair, _, without = column.partition(" ")
+        judgments = work.judgments(_PAIRS, pair)
+        raw = work.judgments(_RAW, pair, "raw").without_humans()
+        if without:
+            judged = work.judgments(_JUDGED, pair).without_humans()
+            kept = _best(judged, tables[f"wmt20/pearson-without-outliers-{side}"]).systems
+            judgments, raw = judgments.select(kept), raw.select(kept)
+        found["n", column] = float(len(find_preferences(raw.scores)[0]))
+        agreements = judgments.preferences.agreements if judgments.preferences else {}
+        found.update(((metric, column), darr_tau(values)) for metric, values in agreements.items())
+    return found
+
+
+def _best(judgments: Judgments, table: PublishedTable) -> Judgments:
+    """The systems that people like best, as many as the table keeps."""
+    return judgments.top_systems(int(table.rows["n"][table.columns.index(judgments.pair)]))

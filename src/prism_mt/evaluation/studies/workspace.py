@@ -1,0 +1,138 @@
+"""What studies run on: the data, a model where one is given, and a memory of everything that took time."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from prism_mt._core.cache import Keys, Store
+from prism_mt._core.files import sha256_of
+from prism_mt.evaluation.judgments import Judgments, add_texts
+from prism_mt.evaluation.readers import read_all_judgments
+from prism_mt.evaluation.readers.scores import read_scores
+from prism_mt.evaluation.scoring import TextScorer, score_texts
+from prism_mt.evaluation.studies.data import DataFolder
+from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.darr import agreement, darr_tau
+
+Value = TypeVar("Value")
+_KEPT = 8
+"""Files whose contents stay in memory."""
+_KINDS = ("mqm",)
+"""Human scores to take of several."""
+
+
+class Workspace:
+    """Files, runtime and memory of a run; whatever `remember` has computed, the next run does not compute again."""
+
+    def __init__(
+        self,
+        data: DataFolder,
+        runtime: Runtime,
+        model: str | None = None,
+        store: Store | None = None,
+        fresh: bool = False,
+    ) -> None:
+        self.data, self.runtime, self.model = data, runtime, model
+        self._store, self._fresh = store, fresh
+        self._written: set[bytes] = set()
+        self._read: dict[object, object] = {}
+        self._digests: dict[Path, str] = {}
+
+    @property
+    def model_identity(self) -> str:
+        """Everything about the model that changes a number; empty without one."""
+        if self.model is None:
+            return ""
+        config = self.runtime.config
+        return f"{self.runtime.model(self.model).digest} {config.engine} {config.precision}"
+
+    def judgments(self, file: str, pair: str, kind: str | None = None) -> Judgments:
+        """Read the judgments or texts of one language pair; `kind` chooses among several human scores."""
+        path = self.data.find(file)
+        # A folder of mt-metrics-eval has many pairs, of which each is read alone.
+        pairs = (pair,) if path.is_dir() else ()
+
+        def read() -> dict[str, Judgments]:
+            found = read_all_judgments([path], pairs=pairs, human_score=kind, prefer=_KINDS)
+            return {one.pair: one for one in found}
+
+        return self.keep((file, kind, *pairs), read)[pair]
+
+    def scores(self, file: str) -> list[MetricScores]:
+        """Read the published scores of metrics."""
+        return self.keep((file, "scores"), lambda: read_scores(self.data.find(file)))
+
+    def remember(self, what: str, files: Sequence[str], compute: Callable[[], Value]) -> Value:
+        """Compute something once for all runs; `what` and the contents of the files decide what is the same.
+
+        The value must be one that JSON can hold.
+        """
+        if self._store is None:
+            return compute()
+        key = Keys("studies", what).key(*(self._digest(file).encode() for file in files))
+        known = not self._fresh or key in self._written
+        found = self._store.get([key]).get(key) if known else None
+        value: Value = json.loads(found) if found is not None else compute()
+        if found is None:
+            self._store.put([(key, json.dumps(value).encode())])
+            self._written.add(key)
+        return value
+
+    def opened(self, metric: Metric, pair: str) -> TextScorer:
+        """Open a metric for a language pair."""
+        source, _, target = pair.partition("-")
+        return TextScorer(metric, metric.open(self.runtime, Languages(target, source)))
+
+    def system_scores(self, metric: Metric, pair: str, judged: str, texts: str) -> dict[str, float]:
+        """Score whole systems from their texts."""
+        scorer = self.opened(metric, pair)
+
+        def compute() -> dict[str, float]:
+            judgments = add_texts(self.judgments(judged, pair), self.judgments(texts, pair))
+            scores = score_texts(scorer, judgments)
+            return dict(zip(scores.systems, scores.system_scores.tolist(), strict=True))
+
+        return self.remember(f"systems {pair} {scorer.scorer.signature()}", (judged, texts), compute)
+
+    def darr(self, metric: Metric, pair: str, judged: str, texts: str) -> float:
+        """Tau of a metric on official preferences, scored from the texts."""
+        scorer = self.opened(metric, pair)
+
+        def compute() -> float:
+            judgments = add_texts(self.judgments(judged, pair), self.judgments(texts, pair))
+            pairs = judgments.preferences
+            if pairs is None:
+                return float("nan")
+            scores = score_texts(scorer, judgments, only_judged=True).higher
+            aligned = scores.align(judgments.systems, judgments.segments)
+            return darr_tau(agreement(aligned, pairs.segment, pairs.better, pairs.worse))
+
+        options = metric.full_label
+        return self.remember(f"darr {pair} {options} {scorer.scorer.signature()}", (judged, texts), compute)
+
+    def keep(self, key: object, read: Callable[[], Value]) -> Value:
+        """Read something once in this run; what was read first is forgotten first."""
+        if key not in self._read:
+            while len(self._read) >= _KEPT:
+                del self._read[next(iter(self._read))]
+            self._read[key] = read()
+        return self._read[key]  # type: ignore[return-value]
+
+    def _digest(self, file: str) -> str:
+        path = self.data.find(file)
+        if path not in self._digests:
+            self._digests[path] = _folder_digest(path) if path.is_dir() else sha256_of(path)
+        return self._digests[path]
+
+
+def _folder_digest(folder: Path) -> str:
+    """Tell versions of a folder apart by names, sizes and times: archives are too large to read for it."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        status = path.stat()
+        digest.update(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

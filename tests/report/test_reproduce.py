@@ -1,0 +1,72 @@
+"""`prism_mt.reproduce` and the tables that it makes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import prism_mt as prism
+from prism_mt.evaluation.studies import registry
+from prism_mt.evaluation.studies.base import Cells, Study
+from prism_mt.evaluation.studies.published import PublishedTable
+from prism_mt.evaluation.studies.workspace import Workspace
+from prism_mt.report.plots import plot_study
+
+TABLE = PublishedTable(
+    "paper/table", "some taus", ["en-de", "zh-en"], 3, 0.002, {"A": [0.5, 0.6], "B": [0.7, ""], "C": [0.1, 0.2]}
+)
+FIGURE = PublishedTable("paper/figure", "a curve", ["tau"], 3, 0.002, {}, figure=True)
+
+
+def run(work: Workspace, table: PublishedTable) -> Cells:
+    if table.figure:
+        return {("0", "tau"): 0.1, ("0.5", "tau"): 0.3}
+    return {("A", "en-de"): 0.5001, ("A", "zh-en"): 0.6014, ("B", "en-de"): 0.9}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = {table.id: Study(table.id, "Somebody 2020", table, run=run) for table in (TABLE, FIGURE)}
+    monkeypatch.setattr(registry, "studies", lambda: found)
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("made")
+def test_ours_beside_the_published_cells() -> None:
+    found = prism.reproduce("paper/table")
+    assert found.summary == "1 study, 5 published cells: 1 equal, 1 close, 1 different, 2 not run"
+    lines = [" ".join(line.split()) for line in found.to_text().splitlines()]
+    assert lines[0] == "paper/table (Somebody 2020): some taus"
+    assert "A 0.500 = 0.601 ~0.600" in lines
+    assert "B 0.900 ≠0.700 —" in lines
+    assert not any(line.startswith("C ") for line in lines)
+    assert lines[-1] == found.summary
+    assert repr(found).endswith(found.summary)
+
+
+@pytest.mark.usefixtures("made")
+def test_json_and_tsv_have_every_cell() -> None:
+    found = prism.reproduce(data=Path("nowhere"))
+    document = json.loads(found.to_text("json"))
+    assert document["summary"] == {"equal": 1, "close": 1, "different": 1, "not run": 2}
+    assert document["studies"][0]["cells"][1] == {
+        "row": "A",
+        "column": "zh-en",
+        "published": 0.6,
+        "ours": 0.6014,
+        "verdict": "close",
+        "reason": "",
+    }
+    lines = found.to_text("tsv").splitlines()
+    assert lines[0].split("\t")[:3] == ["study", "row", "column"]
+    assert len(lines) == 1 + 5 + 2
+    assert "paper/figure\t0.5\ttau\t\t0.3\tunpublished\t" in lines
+
+
+@pytest.mark.usefixtures("made")
+def test_plots_of_tables_and_figures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for result in prism.reproduce("all").results:
+        path = tmp_path / "plot.svg"
+        plot_study(result, path)
+        assert result.study.id in path.read_text("utf-8")
