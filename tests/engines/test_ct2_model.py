@@ -119,13 +119,13 @@ def test_damage_with_the_old_times_is_found_too(
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are hashed."""
     hashed: list[str] = []
-    digest = manifest._sha256
+    digest = manifest.sha256_of
 
     def noting(path: Path) -> str:
         hashed.append(path.name)
         return digest(path)
 
-    monkeypatch.setattr(manifest, "_sha256", noting)
+    monkeypatch.setattr(manifest, "sha256_of", noting)
     return hashed
 
 

@@ -110,7 +110,9 @@ def _get_file(file: DataFile, options: GetOptions, data: DataOptions) -> None:
 
 def _items(name: str) -> list[DataFile | Archive]:
     """What a name stands for: a file, an archive, or all files of a study or paper."""
-    known: dict[str, DataFile | Archive] = {one.name: one for one in (*catalog().files, *catalog().archives)}
+    known: dict[str, DataFile | Archive] = {}
+    known.update((file.name, file) for file in catalog().files)
+    known.update((archive.name, archive) for archive in catalog().archives)
     if name in known:
         return [known[name]]
     try:

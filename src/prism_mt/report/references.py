@@ -7,7 +7,10 @@ import numpy as np
 from prism_mt.evaluation.machine_references import ReferenceStudy
 from prism_mt.report.table import Column, Table, Value, number, titles
 
-_STATISTIC = {"segments": "tau-b over all outputs", "systems": "accuracy over pairs of systems"}
+_STATISTIC = {
+    "segments": "tau-b over all outputs, each scored in one of its system's pairs",
+    "systems": "accuracy over pairs of systems",
+}
 
 
 def study_table(study: ReferenceStudy) -> Table:
@@ -47,9 +50,9 @@ def studies_table(studies: Sequence[ReferenceStudy]) -> Table:
 
 def _note(study: ReferenceStudy) -> str:
     options = study.options
-    draw = (
-        f"{options.draws} draws of references, seed {options.seed}" if options.draw == "random" else "draw by MD5"
-    )
+    draw = "random references" if options.draw == "random" else "references by MD5"
+    if options.draw == "random" or options.level == "segments":
+        draw += f", {options.draws} draws, seed {options.seed}"
     standard = f"; standard reference {study.reference}" if study.reference else ""
     return f"×100: {_STATISTIC[options.level]}; {draw}; error-free by {options.error_free}{standard}"
 

@@ -110,8 +110,10 @@ def result_table(result: StudyResult) -> Table:
 def overview_table(results: Sequence[StudyResult]) -> Table:
     """Verdicts by study."""
     columns = (Column("study"), *(number(verdict, 0) for verdict in VERDICTS))
-    rows = tuple((one.study.id, *(one.count(verdict) for verdict in VERDICTS)) for one in results)
-    return Table(columns, rows, "All studies")
+    rows: list[tuple[Value, ...]] = [
+        (one.study.id, *(one.count(verdict) for verdict in VERDICTS)) for one in results
+    ]
+    return Table(columns, tuple(rows), "All studies")
 
 
 def cells_table(results: Iterable[StudyResult]) -> Table:

@@ -6,7 +6,7 @@ import pytest
 
 from prism_mt._core.cache import Store
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.studies.base import Cells, Study
+from prism_mt.evaluation.studies.base import Cells, Study, StudyResult
 from prism_mt.evaluation.studies.data import DataFolder
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.run import run_studies
@@ -30,7 +30,7 @@ def value(work: Workspace, table: PublishedTable) -> Cells:
 
 
 def test_results_and_what_nothing_public_gives(tmp_path: Path) -> None:
-    told = []
+    told: list[StudyResult] = []
     found = list(run_studies([study("p/a", value), study("p/b")], workspace(tmp_path), False, told.append))
     assert [(one.cells[0].verdict, one.cells[0].reason) for one in found] == [("equal", ""), ("not run", "luck")]
     assert told == found

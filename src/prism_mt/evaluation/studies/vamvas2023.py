@@ -50,6 +50,7 @@ _COMPUTED: dict[str, Metric] = {"BLEU": Bleu(), "chrF": Chrf()}
 _PRISM = "Prism"
 _AUTHORS_PRICE = 5.0
 """What a non-translation costs in the authors' code."""
+_DRAWS = 20
 _TAU = Correlation("kendall-b")
 
 
@@ -84,7 +85,7 @@ def ablation(work: Workspace, table: PublishedTable) -> Cells:
 
     The published scores are 2 to the power of a mean log-probability; magnitude is their mean.
     """
-    found = {}
+    found: dict[tuple[str, str], float] = {}
     for row in table.rows:
         values = []
         for pair in _PAIRS:
@@ -169,7 +170,7 @@ def _effect(work: Workspace, domain: str, pair: str, level: StudyLevel, row: str
 
 
 def _options(pair: str, level: StudyLevel) -> StudyOptions:
-    return StudyOptions(level=level, error_free="score" if pair == _NORMALIZED else "errors")
+    return StudyOptions(level=level, draws=_DRAWS, error_free="score" if pair == _NORMALIZED else "errors")
 
 
 def _read(work: Workspace, domain: str, pair: str, row: str) -> tuple[Judgments, Matrix]:
