@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from made import SENTENCES, make_model
 
-from prism_mt._core import manifest
 from prism_mt._core.cache import Store
+from prism_mt._core.files import sha256_of
 from prism_mt.engines.base import Pair, TokenScores
 from prism_mt.engines.ct2 import CT2Engine
 from prism_mt.engines.ct2_model import converted
@@ -119,13 +119,12 @@ def test_damage_with_the_old_times_is_found_too(
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are hashed."""
     hashed: list[str] = []
-    digest = manifest.sha256_of
 
     def noting(path: Path) -> str:
         hashed.append(path.name)
-        return digest(path)
+        return sha256_of(path)
 
-    monkeypatch.setattr(manifest, "sha256_of", noting)
+    monkeypatch.setattr("prism_mt._core.manifest.sha256_of", noting)
     return hashed
 
 

@@ -141,7 +141,7 @@ def test_six_of_eight_accuracies_with_machine_translated_references_are_as_publi
 
 
 def test_segment_tau_of_chrf_with_machine_translated_references(read: Read) -> None:
-    # Published: 7.9, one draw. One reference per output gives 7.2, the mean over the references of an output's pairs 8.2.
+    # Published: 7.9, one draw. One reference per output gives 7.2, the mean over references of an output's pairs 8.2.
     assert computed(load(read, "ted", "en-de"), "ref-A", StudyOptions(draws=20), Chrf()) == [8.0]
 
 

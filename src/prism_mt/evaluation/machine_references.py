@@ -230,7 +230,8 @@ class ReferencePlan:
     def _own_pairs(self, system: int) -> Index:
         """Places of the pairs that score a system's outputs, and which of the two it is in them."""
         names = self.judgments.systems
-        first, second = [], []
+        first: list[tuple[int, int]] = []
+        second: list[tuple[int, int]] = []
         for place, pair in enumerate(self.pairs):
             if system in pair:
                 is_first = names[system] == min(names[pair[0]], names[pair[1]])
