@@ -1,5 +1,6 @@
 """`translate` and `paraphrase` in Python: what they take, what they give, and n-best lists of distinct texts."""
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -147,3 +148,13 @@ def test_results_are_cached_unless_told_otherwise(folder: str, monkeypatch: Any,
     assert list(open_translator(to="de", model=folder, search=search, config=CPU).nbest(["Hello"])) == wanted
     monkeypatch.setattr(Generator, "_run", lambda *_: pytest.fail("searched again"))
     assert list(open_translator(to="de", model=folder, search=search, config=CPU).nbest(["Hello"])) == wanted
+
+
+def test_a_model_that_was_made_to_score_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    model = make_model()
+    rough = dataclasses.replace(model, spec=dataclasses.replace(model.spec, rough=True))
+    for name, made, warnings in (("plain", model, 0), ("rough", rough, 1)):
+        caplog.clear()
+        folder = write_model(made, tmp_path / name).folder
+        assert len(translate(["Hello"], to="de", model=str(folder), search=SHORT, config=CPU)) == 1
+        assert len([one for one in caplog.messages if "was made to score" in one]) == warnings

@@ -1,5 +1,6 @@
 """Translate and paraphrase texts: the functions behind `prism translate` and `prism paraphrase`."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -15,6 +16,8 @@ from prism_mt.generate.nbest import ListFormat, ListKind, Record, fingerprint, w
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
 from prism_mt.text.lines import Lines, check_unicode
+
+_LOG = logging.getLogger("prism_mt")
 
 
 class TextGenerator:
@@ -88,7 +91,13 @@ def open_translator(
 ) -> TextGenerator:
     """Open a model to translate with; its weights are read when the first text needs them."""
     config = config or EngineConfig()
-    generator = Generator(open_model(model, config.offline), config, search or SearchConfig())
+    directory = open_model(model, config.offline)
+    if directory.spec.rough:
+        _LOG.warning(
+            "the model %s was made to score, and what it writes is rough: `prism models list` has translators",
+            directory.spec.name,
+        )
+    generator = Generator(directory, config, search or SearchConfig())
     return TextGenerator(generator, generator.route(to, src_lang))
 
 

@@ -173,6 +173,8 @@ class ModelSpec:
     """Those of `languages` that it reads, where it does not read all; () means all."""
     target_languages: tuple[str, ...] = ()
     """Those of `languages` that it writes, where it does not write all; () means all."""
+    rough: bool = False
+    """Whether it was made to score, and what it translates or paraphrases is rough."""
     name: str = ""
     origin: str = ""
     """What the model was read from: `fairseq`, `huggingface:m2m_100`, `prism`."""
