@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from sacrebleu.metrics import CHRF
+from sacrebleu.metrics.chrf import CHRF
 
 from prism_mt.cli.main import main
 from prism_mt.evaluation.rerank import rerank

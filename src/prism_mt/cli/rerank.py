@@ -80,7 +80,7 @@ class _Candidates(NamedTuple):
     """Lists to choose from: what they are read from, how many, how they are made, and the lists from a place on."""
 
     lines: Lines
-    count: int
+    size: int
     origin: str
     records: Callable[[int], Iterator[Record]]
 
@@ -99,7 +99,7 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
         if options.samples is None
         else _sampled(options, options.samples, metric_options.get("model", DEFAULT_MODEL), engine)
     )
-    count = candidates.count
+    count = candidates.size
     if count == 0:
         raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
     references = None if options.pseudo_refs is None else _references(options.pseudo_refs, count)
