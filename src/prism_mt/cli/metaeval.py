@@ -10,7 +10,9 @@ from prism_mt._core.options import Config, option, suggestion
 from prism_mt.cli.judged import JudgedOptions
 from prism_mt.cli.metaeval_bias import BIAS
 from prism_mt.cli.metaeval_disagreements import DISAGREEMENTS
+from prism_mt.cli.metaeval_error_free import ERROR_FREE
 from prism_mt.cli.metaeval_references import REFERENCES
+from prism_mt.cli.metaeval_spans import SPANS
 from prism_mt.cli.metaeval_submit import SUBMIT
 from prism_mt.cli.metaeval_sweep import SWEEP
 from prism_mt.cli.output import PlotOptions, TableOptions, write_tables, write_text
@@ -157,6 +159,8 @@ COMMAND = Group(
         DISAGREEMENTS,
         BIAS,
         REFERENCES,
+        SPANS,
+        ERROR_FREE,
         SUBMIT,
         Command("protocols", "list the rules of the shared tasks", (TableOptions,), list_protocols),
     ),

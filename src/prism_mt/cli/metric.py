@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from prism_mt._core.arguments import Command, Group
 from prism_mt._core.options import option
 from prism_mt.cli.running import EPILOG, RunOptions, report
+from prism_mt.engines.factory import EngineConfig
 from prism_mt.training import api
+from prism_mt.training.spans.error_free import ErrorFreeTraining, calibrate
+from prism_mt.training.spans.train import SpanTraining, train_spans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +33,20 @@ def train(options: MetricTrainOptions) -> int:
     return report(options, result, "metric")
 
 
+def spans(options: SpanTraining, engine: EngineConfig) -> None:
+    """Train the weights of error spans."""
+    found = train_spans(options, engine)
+    shares = ", ".join(f"{side} {score:.2f}" for side, score in found.f_scores.items())
+    print(f"{found.words:,} words; F1 of marked words on held-out segments: {shares}.")
+    print(f"The weights are in {found.path}; `prism score --spans --model {options.model}` uses them.")
+
+
+def error_free(options: ErrorFreeTraining, engine: EngineConfig) -> None:
+    """Calibrate the probability of no error."""
+    path = calibrate(options, engine)
+    print(f"The calibration is in {path}; `prism score --error-free --model {options.model}` uses it.")
+
+
 COMMAND = Group(
     "metric",
     "Metrics that learn from human judgments.",
@@ -48,6 +65,24 @@ COMMAND = Group(
   language = "en"
 With side = "src" and an encoder of both languages, outputs are compared with the column src instead.
 {EPILOG.format(command="metric train")}""",
+        ),
+        Command(
+            "spans",
+            "Train the weights with which a model finds error spans, on mistakes made on purpose and on MQM.",
+            (SpanTraining, EngineConfig),
+            spans,
+            epilog="""example:
+  prism metric spans --model mini --bitext news.tsv paraphrases.tsv --judgments mqm_en-de.jsonl
+""",
+        ),
+        Command(
+            "error-free",
+            "Calibrate the probability that a person would mark no error, after `prism metric spans`.",
+            (ErrorFreeTraining, EngineConfig),
+            error_free,
+            epilog="""example:
+  prism metric error-free wmt20_mqm_en-de.jsonl wmt20_mqm_zh-en.jsonl --reference Human-A.0
+""",
         ),
     ),
 )

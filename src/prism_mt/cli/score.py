@@ -35,8 +35,11 @@ class ScoreOptions(Config):
     metric: list[str] = option(METRIC_HELP, [], flags=("-m",), metavar="NAME")
     segments: bool = option("a score per segment", False, flags=("--segment-scores",))
     tokens: bool = option("every piece with its log-probability, in every direction", False)
+    spans: bool = option("errors: words that are wrong, and words that are missing, with severity", False)
+    error_free: bool = option("the probability that a person would mark no error, per segment", False)
     format: Literal["text", "tsv", "json", "wmt"] = option(
-        "text for people, tsv or json for programs; wmt writes .seg.score and .sys.score files into --output",
+        "text for people, tsv or json for programs; wmt writes .seg.score and .sys.score files (and .spans.tsv) into "
+        "--output",
         "text",
     )
     output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
@@ -66,6 +69,8 @@ def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric
         metrics,
         inputs.languages,
         runtime,
+        spans=options.spans,
+        error_free=options.error_free,
         statistics=inputs.text.documents is not None,
         spool=spool if options.tokens else None,
         check_language=given.language_check,
@@ -81,7 +86,8 @@ def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric
 
 def _is_stream(options: ScoreOptions, metrics: tuple[Metric, ...], inputs: Inputs) -> bool:
     """Whether all that is wanted is a list of scores, which can be written while it is made."""
-    lines = options.segments and not options.tokens and options.format in ("text", "tsv")
+    more = options.tokens or options.spans or options.error_free
+    lines = options.segments and not more and options.format in ("text", "tsv")
     return lines and len(metrics) == len(inputs.text.systems) == 1
 
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from prism_mt import __version__
 from prism_mt._core.options import Config, default_of, option
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from prism_mt.metrics.runtime import Runtime
 
 Side = Literal["ref", "src"]
-__all__ = ["Languages", "Metric", "Origin", "Scorer", "Segment", "SegmentScore", "Side", "TokenTrace"]
+Part = Literal["hypothesis", "reference", "source"]
+__all__ = ["ErrorSpan", "Languages", "Metric", "Origin", "Scorer", "Segment", "SegmentScore", "Side", "TokenTrace"]
 REF: frozenset[Side] = frozenset({"ref"})
 SRC: frozenset[Side] = frozenset({"src"})
 
@@ -30,6 +31,34 @@ class TokenTrace:
 
 
 @dataclass(frozen=True)
+class ErrorSpan:
+    """Words that are wrong in the output, or that it lacks of its reference or source."""
+
+    part: Part
+    """The text that the span is in: the output, or what it is compared with."""
+    start: int
+    end: int
+    """Characters from the first to the one after the last."""
+    text: str
+    severity: Literal["minor", "major"]
+    probability: float
+    """That a person would mark an error here."""
+    reference: int = 0
+    """Which of several references."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "part": self.part,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "severity": self.severity,
+            "probability": round(self.probability, 4),
+        }
+
+
+@dataclass(frozen=True)
 class SegmentScore:
     """A segment's score, and the counts from which a system score is made."""
 
@@ -37,6 +66,10 @@ class SegmentScore:
     statistics: Sequence[float] = ()
     """Summed over segments and given to the metric's `aggregate`; empty where a system score is the mean."""
     tokens: tuple[TokenTrace, ...] = ()
+    spans: tuple[ErrorSpan, ...] = ()
+    """Errors, where they were looked for."""
+    error_free: float | None = None
+    """Probability that a person would mark no error, where it was asked for."""
 
 
 class Scorer(ABC):

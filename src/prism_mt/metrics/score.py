@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count as count_from
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from prism_mt._core.errors import PrismError
 from prism_mt._core.progress import counter
 from prism_mt.engines.factory import EngineConfig
-from prism_mt.metrics.base import Languages, Metric, Scorer, SegmentScore, TokenTrace
+from prism_mt.metrics.base import ErrorSpan, Languages, Metric, Scorer, SegmentScore, TokenTrace
 from prism_mt.metrics.registry import make_metrics, metric_labels
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores, Scores
+from prism_mt.metrics.spans.scorer import check_errors, open_scorer
 from prism_mt.text.parallel import ParallelText, Texts, parallel_text, resolve_languages, warn_about
 
 Watch = Callable[[Metric, int, int, SegmentScore], None]
@@ -31,6 +33,8 @@ def score(
     model: str | None = None,
     documents: Texts | None = None,
     tokens: bool = False,
+    spans: bool = False,
+    error_free: bool = False,
     config: EngineConfig | None = None,
     runtime: Runtime | None = None,
 ) -> Scores:
@@ -39,8 +43,9 @@ def score(
     `ref` is a list of references or a list of several such lists. `lang` and `src_lang` are codes or names of
     languages, or `auto`; a list gives every segment its own. `metrics` are names or metric objects (default: Prism
     against whatever is there); `model` is that of all metrics named by a string. `documents` names the document of
-    every segment, for metrics with `context`. `tokens` keeps the pieces behind every score. Models stay
-    loaded in a `runtime` that several calls share.
+    every segment, for metrics with `context`. `tokens` keeps the pieces behind every score, `spans` the errors that
+    were found, and `error_free` the probability that a person would mark none. Models stay loaded in a `runtime` that
+    several calls share.
     """
     text = parallel_text(hypotheses, ref, src, documents)
     count = text.count()
@@ -49,7 +54,8 @@ def score(
     if runtime is not None and config is not None:
         raise PrismError("give runtime or config: a runtime has its own")
     languages = _languages(lang, src_lang, count)
-    return score_text(text, chosen, languages, runtime or Runtime(config), tokens=tokens)
+    chosen_runtime = runtime or Runtime(config)
+    return score_text(text, chosen, languages, chosen_runtime, tokens=tokens, spans=spans, error_free=error_free)
 
 
 def default_metrics(text: ParallelText) -> list[str]:
@@ -67,6 +73,8 @@ def score_text(
     runtime: Runtime,
     *,
     tokens: bool = False,
+    spans: bool = False,
+    error_free: bool = False,
     statistics: bool = True,
     check_language: bool = True,
     spool: Watch | None = None,
@@ -81,6 +89,8 @@ def score_text(
         languages = whole = resolve_languages(text, whole)
     check_needs(metrics, text, languages)
     check_cluster(metrics, runtime.config)
+    if spans or error_free:
+        check_errors(metrics)
     warn_about(text, whole.target if whole else "", check_language)
     segments = text.count()
     found = []
@@ -92,8 +102,10 @@ def score_text(
                 spool(metric, system, number, result)
 
         for metric, label in zip(metrics, metric_labels(metrics), strict=True):
-            collector = _Collector(metric, label, text.names, segments, statistics, tokens)
-            signature = _run(metric, text, languages, runtime, tokens or spool is not None, collector, seen)
+            collector = _Collector(metric, label, text.names, segments, statistics, tokens, spans)
+            keeps = tokens or spool is not None
+            open_pair = partial(open_scorer, metric, runtime, spans=spans, error_free=error_free)
+            signature = _run(metric, text, languages, open_pair, keeps, collector, seen)
             found.append(collector.scores(signature))
     return Scores(found, text, whole or Languages())
 
@@ -152,7 +164,7 @@ def _run(
     metric: Metric,
     text: ParallelText,
     languages: "Languages | Sequence[Languages]",
-    runtime: Runtime,
+    open_pair: Callable[[Languages], Scorer],
     tokens: bool,
     collector: "_Collector",
     watch: Watch,
@@ -166,7 +178,7 @@ def _run(
             places.setdefault(one, []).append(place)  # type: ignore[union-attr]
     signatures, systems = [], len(text.systems)
     for pair, chosen in places.items():
-        scorer = metric.open(runtime, pair)
+        scorer = open_pair(pair)
         wanted = None if chosen is None else frozenset(chosen)
         read = text.segments(metric.context_segments)
         segments = (one for one in read if wanted is None or one.number - 1 in wanted)
@@ -207,6 +219,7 @@ class _Collector:
         segments: int,
         statistics: bool,
         tokens: bool,
+        spans: bool = False,
     ) -> None:
         self._metric, self._label, self._systems = metric, label, systems
         self._segments = np.full((len(systems), segments), np.nan)
@@ -216,6 +229,10 @@ class _Collector:
         self._tokens: list[list[tuple[TokenTrace, ...]]] | None = None
         if tokens and metric.has_tokens:
             self._tokens = [[()] * segments for _ in systems]
+        self._spans: list[list[tuple[ErrorSpan, ...]]] | None = None
+        if spans and metric.has_both_directions:
+            self._spans = [[()] * segments for _ in systems]
+        self._error_free = np.full((len(systems), segments), np.nan)
 
     def add(self, system: int, number: int, result: SegmentScore) -> None:
         """Take one segment's score."""
@@ -223,6 +240,10 @@ class _Collector:
         self._segments[system, number - 1] = result.score
         if self._tokens is not None:
             self._tokens[system][number - 1] = result.tokens
+        if self._spans is not None:
+            self._spans[system][number - 1] = result.spans
+        if result.error_free is not None:
+            self._error_free[system, number - 1] = result.error_free
         if not len(result.statistics):
             return
         row = np.asarray(result.statistics, dtype=np.float64)
@@ -255,6 +276,8 @@ class _Collector:
             tokens=None if self._tokens is None else tuple(tuple(own) for own in self._tokens),
             needs=metric.needs,
             parts=self._parts(),
+            spans=None if self._spans is None else tuple(tuple(own) for own in self._spans),
+            error_free=None if np.isnan(self._error_free).all() else self._error_free,
         )
 
     def _parts(self) -> tuple[Mapping[str, float], ...]:

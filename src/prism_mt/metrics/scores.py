@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.metrics.base import REF, Languages, Side, TokenTrace
+from prism_mt.metrics.base import REF, ErrorSpan, Languages, Side, TokenTrace
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +21,8 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Traces = tuple[tuple[TokenTrace, ...], ...]
 """Of one system: for every segment its forced decodings."""
+Spans = tuple[tuple[ErrorSpan, ...], ...]
+"""Of one system: for every segment its errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,10 @@ class SystemScores:
     signature: str = ""
     tokens: Traces | None = None
     """Pieces with log-probabilities, where they were asked for."""
+    spans: Spans | None = None
+    """Errors of every segment, where any were found."""
+    error_free: Vector | None = None
+    """Probability that a person would mark no error in a segment, where it was asked for."""
 
     def __repr__(self) -> str:
         return f"<{self.metric} of {self.system}: {self.score:.4f}, {_count(len(self.segments), 'segment')}>"
@@ -62,6 +68,9 @@ class MetricScores:
     """What outputs were compared with."""
     parts: tuple[Mapping[str, float], ...] = ()
     """For every system what its score is made of, such as the precisions of BLEU; empty where there are no parts."""
+    spans: tuple[Spans, ...] | None = None
+    error_free: Matrix | None = None
+    """Systems × segments: probabilities that a person would mark no error."""
 
     def __post_init__(self) -> None:
         where = f"scores of {self.metric}" + (f" for {self.pair}" if self.pair else "")
@@ -81,7 +90,16 @@ class MetricScores:
         row = self.systems.index(system)
         tokens = None if self.tokens is None else self.tokens[row]
         score = float(self.system_scores[row])
-        return SystemScores(self.metric, system, score, self.segments[row], self.signature, tokens)
+        return SystemScores(
+            self.metric,
+            system,
+            score,
+            self.segments[row],
+            self.signature,
+            tokens,
+            None if self.spans is None else self.spans[row],
+            None if self.error_free is None else self.error_free[row],
+        )
 
     def __iter__(self) -> Iterator[SystemScores]:
         return (self[system] for system in self.systems)
@@ -282,6 +300,10 @@ def _system_dict(one: SystemScores, tokens: bool) -> dict[str, Any]:
             ]
             for traces in one.tokens
         ]
+    if one.spans is not None:
+        found["spans"] = [[span.to_dict() for span in own] for own in one.spans]
+    if one.error_free is not None:
+        found["error_free"] = [float(value) for value in one.error_free]
     return found
 
 

@@ -1,5 +1,6 @@
 """Scores as files: a zip of NumPy arrays and one JSON header."""
 
+import dataclasses
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
-from prism_mt.metrics.base import Languages, TokenTrace
+from prism_mt.metrics.base import ErrorSpan, Languages, TokenTrace
 from prism_mt.metrics.registry import make_metric
-from prism_mt.metrics.scores import Matrix, MetricScores
+from prism_mt.metrics.scores import Matrix, MetricScores, Spans
 
 _FORMAT = 1
 
@@ -70,6 +71,10 @@ def _header(scores: MetricScores) -> dict[str, Any]:
             [[(trace.direction, trace.pieces, trace.scores) for trace in traces] for traces in own]
             for own in scores.tokens
         ],
+        "spans": None
+        if scores.spans is None
+        else [[[dataclasses.astuple(span) for span in spans] for spans in own] for own in scores.spans],
+        "error_free": None if scores.error_free is None else scores.error_free.tolist(),
     }
 
 
@@ -99,7 +104,13 @@ def _read_metric(archive: zipfile.ZipFile, number: int, header: Mapping[str, Any
         tokens,
         frozenset(header["needs"]),
         tuple(header.get("parts", ())),
+        None if header.get("spans") is None else _spans(header["spans"]),
+        None if header.get("error_free") is None else np.array(header["error_free"], dtype=np.float64),
     )
+
+
+def _spans(rows: Any) -> tuple[Spans, ...]:
+    return tuple(tuple(tuple(ErrorSpan(*values) for values in spans) for spans in own) for own in rows)
 
 
 def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[np.float64]) -> None:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from prism_mt._core.errors import PrismError
 from prism_mt._core.terminal import printable
 from prism_mt.engines.factory import EngineConfig
-from prism_mt.metrics.base import Metric, TokenTrace
+from prism_mt.metrics.base import ErrorSpan, Metric, TokenTrace
 from prism_mt.metrics.registry import make_metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.score import score
+from prism_mt.metrics.spans.classifier import has_classifier
+from prism_mt.report.errors import describe_span
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,6 +28,8 @@ class Explanation:
     score: float
     signature: str
     traces: tuple[TokenTrace, ...]
+    spans: tuple[ErrorSpan, ...] = ()
+    """Errors, where the model has weights to find them."""
 
     def write(self, handle: TextIO, width: int | None = None) -> None:
         """Write each forced decoding as two lines, pieces above their log-probabilities, colored on a terminal."""
@@ -41,6 +45,10 @@ class Explanation:
                 console.print(line)
             piece, worst = lowest(trace)
             console.print(f"least probable: {printable(piece)} {worst:.2f}", markup=False)
+        if self.spans:
+            console.print("\nerrors:", markup=False)
+        for span in self.spans:
+            console.print(f"  {describe_span(span)}", markup=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -51,6 +59,7 @@ class Explanation:
                 {"direction": trace.direction, "pieces": list(trace.pieces), "scores": list(trace.scores)}
                 for trace in self.traces
             ],
+            "spans": [span.to_dict() for span in self.spans],
         }
 
     def __repr__(self) -> str:
@@ -76,6 +85,7 @@ def explain(
     chosen = make_metric(metric or ("prism-ref" if ref is not None else "prism-src"))
     if not chosen.has_tokens:
         raise PrismError(f"{chosen.label} has no pieces to show: choose prism-ref or prism-src")
+    runtime = runtime or Runtime(config)
     found = score(
         [hypothesis],
         ref=None if ref is None else [ref],
@@ -84,11 +94,11 @@ def explain(
         src_lang=src_lang,
         metrics=[chosen],
         tokens=True,
-        config=config,
+        spans=chosen.has_both_directions and all(has_classifier(runtime.model(name)) for name in chosen.models),
         runtime=runtime,
     ).item()
     assert found.tokens is not None
-    return Explanation(found.score, found.signature, found.tokens[0])
+    return Explanation(found.score, found.signature, found.tokens[0], found.spans[0] if found.spans else ())
 
 
 def lowest(trace: TokenTrace) -> tuple[str, float]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.evaluation.bias import Bin
+from prism_mt.evaluation.error_free import Bin as ReliabilityBin
 from prism_mt.evaluation.judge import Evaluation
 from prism_mt.evaluation.machine_references import ReferenceStudy
 from prism_mt.evaluation.studies.base import StudyResult
@@ -120,6 +121,20 @@ def plot_studies(studies: Sequence[ReferenceStudy], path: Path) -> None:
         panel.set_xlabel("tau-b ×100" if study.options.level == "segments" else "accuracy ×100")
     panels[0, 0].invert_yaxis()
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    _save(figure, path)
+
+
+def plot_reliability(sets: Mapping[str, Sequence[ReliabilityBin]], path: Path) -> None:
+    """Predicted probabilities beside what people said; on the diagonal they agree."""
+    figure, axes = _pyplot().subplots(figsize=(4.5, 4.2))
+    axes.plot([0, 1], [0, 1], color="#888888", linewidth=0.8)
+    for name, bins in sets.items():
+        axes.plot([b.predicted for b in bins], [b.observed for b in bins], marker="o", label=_plain(name))
+    axes.set_xlabel("predicted probability of no error")
+    axes.set_ylabel("share of raters who marked none")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.legend(fontsize=7)
     _save(figure, path)
 
 

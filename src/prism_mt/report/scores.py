@@ -9,6 +9,7 @@ from typing import IO, Literal
 from prism_mt._core.terminal import printable
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
+from prism_mt.report.errors import write_error_lines, write_error_rows
 from prism_mt.report.table import Column, Table, Value, number, render_all
 
 ScoreFormat = Literal["text", "tsv", "json"]
@@ -77,6 +78,11 @@ class ScoreReport:
         return bool(self.token_spools)
 
     @property
+    def errors(self) -> bool:
+        """Whether errors were looked for."""
+        return any(result.spans is not None or result.error_free is not None for result in self.results)
+
+    @property
     def spools(self) -> list[tuple[TokenSpool, int]]:
         """For each result its spool and the system's place in it."""
         return [
@@ -92,19 +98,24 @@ class ScoreReport:
     def _write_text(self, handle: IO[str]) -> None:
         if self.tokens:
             self._write_token_lines(handle)
+        elif self.errors:
+            write_error_lines(handle, self.results)
         elif self.segments:
             self._write_tsv(handle)
         else:
             handle.write(render_all([self._system_table(), *self._document_tables()]))
 
     def _write_tsv(self, handle: IO[str]) -> None:
-        if not (self.segments or self.tokens):
+        if not (self.segments or self.tokens or self.errors):
             handle.write(render_all([self._system_table(signature=True), *self._document_tables()], "tsv"))
             return
         for signature in dict.fromkeys(result.signature for result in self.results):
             handle.write(f"# {printable(signature)}\n")
         if self.tokens:
             self._write_token_rows(handle)
+            return
+        if self.errors:
+            write_error_rows(handle, self.results)
             return
         handle.write(_SEGMENT_HEADER)
         for result in self.results:
@@ -125,6 +136,10 @@ class ScoreReport:
             if documents := self.scores.by_document(result.metric):
                 system = self.scores[result.metric].systems.index(result.system)
                 entry["documents"] = {name: float(values[system]) for name, values in documents.items()}
+            if result.spans is not None:
+                entry["spans"] = [[span.to_dict() for span in own] for own in result.spans]
+            if result.error_free is not None:
+                entry["error_free"] = result.error_free.tolist()
             if self.segments:
                 entry["segments"] = result.segments.tolist()
             text = json.dumps(entry, ensure_ascii=False)

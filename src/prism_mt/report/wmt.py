@@ -6,6 +6,7 @@ from pathlib import Path
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
 from prism_mt.metrics.scores import Scores
+from prism_mt.report.errors import write_wmt_spans
 
 
 def write_wmt(scores: Scores, folder: Path) -> None:
@@ -15,6 +16,8 @@ def write_wmt(scores: Scores, folder: Path) -> None:
             raise PrismError(
                 f"the system's name {system!r} has a tab or a line break, which this format cannot hold"
             )
+    if any(own.spans is not None for own in scores.values()):
+        write_wmt_spans(scores, folder)
     references = "+".join(Path(lines.name).name for lines in scores.text.references) if scores.text else ""
     for metric, own in scores.items():
         against = references if "ref" in own.needs and references else "src"

@@ -1,0 +1,79 @@
+"""Tables of how well error spans and error-free probabilities agree with what is known."""
+
+from collections.abc import Sequence
+
+from prism_mt.evaluation.error_free import ErrorFreeResult
+from prism_mt.evaluation.spans import SpanResult
+from prism_mt.report.table import Column, Table, Value, number
+
+
+def spans_table(results: Sequence[SpanResult], metric: str, what: str) -> Table:
+    """Return a row per language or test set: F-scores, and those of chance."""
+    rows: list[tuple[Value, ...]] = [
+        (
+            one.name,
+            one.texts,
+            one.scores.partial,
+            one.scores.random,
+            one.scores.partial / one.scores.random if one.scores.random else None,
+            one.scores.characters,
+            one.scores.exact,
+            one.critical,
+        )
+        for one in results
+    ]
+    columns = (
+        Column(what),
+        Column("outputs", ",", "right"),
+        number("F partial"),
+        number("F random"),
+        number("ratio", 1),
+        number("F characters"),
+        number("F exact"),
+        number("critical as major", 2),
+    )
+    return Table(columns, tuple(rows), f"Error spans of {metric}")
+
+
+def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[Table]:
+    """Return Brier scores and accuracies beside those of simpler guesses, then predictions beside what people said."""
+    rows: list[tuple[Value, ...]] = [
+        (
+            one.name,
+            one.outputs,
+            one.base_rate,
+            one.brier,
+            one.base_brier,
+            one.score_brier,
+            100 * one.gain,
+            one.accuracy,
+            one.base_accuracy,
+            one.score_accuracy,
+            100 * one.caught,
+            100 * one.caught_by_score,
+        )
+        for one in results
+    ]
+    columns = (
+        Column("test set"),
+        Column("outputs", ",", "right"),
+        number("error-free"),
+        number("Brier"),
+        number("Brier base rate"),
+        number("Brier threshold"),
+        number("gain %", 1),
+        number("accuracy"),
+        number("accuracy base rate"),
+        number("accuracy threshold"),
+        number("errors in worst 30 %", 1),
+        number("by score", 1),
+    )
+    notes = (f"threshold: the best one on the score of {metric}, chosen on these very outputs",)
+    bins: list[tuple[Value, ...]] = [
+        (one.name, part.predicted, part.observed, part.outputs) for one in results for part in one.bins
+    ]
+    reliability = (Column("test set"), number("predicted"), number("observed"), Column("outputs", ",", "right"))
+    return [
+        Table(columns, tuple(rows), f"Error-free segments by {metric}", notes=notes),
+        Table(reliability, tuple(bins), "Reliability: mean prediction, and share of raters who marked no error"),
+    ]

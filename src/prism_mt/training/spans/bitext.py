@@ -1,0 +1,94 @@
+"""Pairs of texts to make mistakes in: a small sample of every language from large files."""
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prism_mt._core.errors import PrismError
+from prism_mt.evaluation.readers.fields import json_records, numbered_lines, stem
+from prism_mt.text.languages import find_language
+from prism_mt.text.words import words_of
+
+_SHORTEST, _LONGEST = 5, 60
+"""Words of a text; shorter ones have no room for mistakes, longer ones cost more than they teach."""
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """A good translation, or paraphrase, of a text."""
+
+    language: str
+    text: str
+    other_language: str
+    other: str
+
+    @property
+    def is_paraphrase(self) -> bool:
+        """Whether both texts are in one language."""
+        return self.language == self.other_language
+
+
+def sample_pairs(paths: Sequence[Path], languages: Collection[str], count: int, seed: int) -> list[TextPair]:
+    """Draw `count` translations into every language, and as many paraphrases where there are any.
+
+    Files are TSV (language, language, text, text), or JSONL with a text per language code.
+    """
+    drawn: dict[tuple[str, bool], list[TextPair]] = {}
+    seen: dict[tuple[str, bool], int] = {}
+    generator = random.Random(seed)
+    for path in paths:
+        for one in _read(path, frozenset(languages), generator):
+            key = one.language, one.is_paraphrase
+            seen[key] = number = seen.get(key, 0) + 1
+            own = drawn.setdefault(key, [])
+            # Reservoir sampling; words are counted only for those that would be kept.
+            place = number - 1 if len(own) < count else generator.randrange(number)
+            if place >= count or not _has_room(one):
+                continue
+            if len(own) < count:
+                own.append(one)
+            else:
+                own[place] = one
+    if not drawn:
+        raise PrismError(f"no pairs of texts in {', '.join(sorted(languages))} in {', '.join(map(str, paths))}")
+    return [one for key in sorted(drawn) for one in drawn[key]]
+
+
+def _has_room(pair: TextPair) -> bool:
+    return all(
+        _SHORTEST <= len(words_of(text, language)) <= _LONGEST
+        for text, language in ((pair.text, pair.language), (pair.other, pair.other_language))
+    )
+
+
+def _read(path: Path, languages: frozenset[str], generator: random.Random) -> Iterator[TextPair]:
+    if stem(path).endswith((".jsonl", ".json")):
+        for _, record in json_records(path):
+            known = [key for key in record if _code(key) in languages and isinstance(record[key], str)]
+            if len(known) > 1:
+                one, other = generator.sample(known, 2)
+                yield TextPair(_code(one), record[one], _code(other), record[other])
+        return
+    for where, line in numbered_lines(path):
+        row = line.split("\t")
+        if len(row) != 4:
+            raise PrismError(f"{where}: {len(row)} columns instead of 4 (language, language, text, text)")
+        one, other = _code(row[0]), _code(row[1])
+        if one not in languages or other not in languages:
+            continue
+        if generator.random() < 0.5:
+            yield TextPair(one, row[2], other, row[3])
+        else:
+            yield TextPair(other, row[3], one, row[2])
+
+
+_CODES: dict[str, str] = {}
+
+
+def _code(name: str) -> str:
+    """Remember codes, since files have few of them and many lines."""
+    if name not in _CODES:
+        found = find_language(name)
+        _CODES[name] = found.code if found else name
+    return _CODES[name]
