@@ -38,7 +38,8 @@ def write_error_rows(handle: IO[str], results: Sequence[SystemScores]) -> None:
         for result in results:
             for number, own in enumerate(result.spans or (), start=1):
                 for span in own:
-                    head = f"{result.metric}\t{printable(result.system)}\t{number}\t{span.part}\t{span.start}\t{span.end}"
+                    place = f"{span.part}\t{span.start}\t{span.end}"
+                    head = f"{result.metric}\t{printable(result.system)}\t{number}\t{place}"
                     handle.write(f"{head}\t{span.severity}\t{span.probability:.4f}\t{printable(span.text)}\n")
         return
     handle.write("metric\tsystem\tsegment\tscore\terror_free\n")
@@ -71,5 +72,6 @@ def write_wmt_spans(scores: Scores, folder: Path) -> None:
                         " ".join(str(span.end) for span in wrong),
                         " ".join(span.severity for span in wrong),
                     )
+                    shown = re.sub(r"[\t\n\r]", " ", text)  # places count the characters as they were
                     errors = "\t".join(columns) if wrong else _NONE
-                    handle.write(f"{pair}\t{metric}\t{number}\t{printable(text)}\t{errors}\n")
+                    handle.write(f"{pair}\t{metric}\t{number}\t{shown}\t{errors}\n")
