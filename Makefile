@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install browser demo test lint format clean
+.PHONY: install browser demo docs test lint format clean
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,serve]' -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,serve,docs]' -r requirements-dev.txt
 	touch $@
 
 install: .venv/installed  ## virtual environment with everything for development
@@ -31,6 +31,10 @@ format: install
 
 demo: install
 	$(BIN)/python examples/demo.py
+
+docs: install  ## the site, in build/site
+	$(BIN)/python tools/make_reference.py
+	$(BIN)/zensical build --strict
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache
