@@ -100,7 +100,7 @@ def judged(options: argparse.Namespace, pair: str) -> Judgments:
 
 
 def quality(model: str, pair: str, options: argparse.Namespace) -> tuple[float, float, float, float]:
-    """tau-b, accuracy within segments and over pairs of systems, and the mean of exp(score)."""
+    """tau-b, accuracy within segments and over pairs of systems, and the mean of 2 ** score, the paper's magnitude."""
     judgments = judged(options, pair)
     places = np.flatnonzero(~np.isnan(judgments.scores).all(axis=0))
     if options.segments:  # from all over the test set
@@ -113,7 +113,7 @@ def quality(model: str, pair: str, options: argparse.Namespace) -> tuple[float, 
         100 * TAU(judgments.scores, scores.segments),
         100 * segment_accuracy(judgments.scores, scores.segments),
         100 * pairwise_accuracy(judgments.system_means(), scores.system_scores),
-        float(np.nanmean(np.exp(scores.segments))),
+        float(np.nanmean(np.exp2(scores.segments))),
     )
 
 

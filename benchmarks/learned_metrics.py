@@ -7,8 +7,8 @@
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
     python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
 
-The paper's TrainL had 125,000 single judgments that were never released; in its place, `-large` adds the direct
-assessments of WMT20 zh-en, nearly all of them by one annotator.
+The paper's TrainL has 125,000 single judgments; in its place, `-large` adds the direct assessments of WMT20 zh-en,
+nearly all of them by one annotator.
 
 `-taught` learns to imitate a teacher before it learns from people: a linear combination of how well each layer's pieces
 are matched (recall and precision), fitted to WMT16. The teacher can score any pair, so there is more to learn from;

@@ -86,7 +86,7 @@ def _script(found: list[Block], folder: Path) -> Iterator[str]:
 def _run_script(script: str, folder: Path) -> list[str]:
     binaries = folder / "bin"
     binaries.mkdir()
-    for name, arguments in (("prism", "-m prism_mt "), ("python", "")):
+    for name, arguments in (("prism", "-m prism_mt "), ("pip", "-m pip "), ("python", "")):
         (binaries / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
         (binaries / name).chmod(0o755)
     environment = {

@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, describe, load_toml, option, option_of
+from prism_mt._core.options import Config, describe, load_toml, make, option, option_of
 
 
 @dataclass
@@ -131,3 +131,8 @@ def test_hostile_toml(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     with pytest.raises(PrismError, match="is not valid TOML"):
         load_toml(tmp_path / "x.toml", Part)
+
+
+def test_a_missing_value_is_named() -> None:
+    with pytest.raises(PrismError, match="whole needs `name=`"):
+        make(Whole, {"size": 2}, "whole")

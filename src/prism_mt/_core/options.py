@@ -96,10 +96,13 @@ def check_values(config: Any) -> None:
 
 def make(kind: type[Kind], values: Mapping[str, Any], what: str) -> Kind:
     """Build a dataclass from keyword arguments; an unknown name is an error that suggests the nearest known one."""
-    known = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     for name in values:
-        if name not in known:
-            raise PrismError(f"{what} has no option {name!r}{suggestion(name, known)}")
+        if name not in fields:
+            raise PrismError(f"{what} has no option {name!r}{suggestion(name, fields)}")
+    missing = [name for name, field in fields.items() if name not in values and _is_required(field)]
+    if missing:
+        raise PrismError(f"{what} needs {', '.join(f'`{name}=`' for name in missing)}")
     return kind(**values)
 
 

@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
 Side = Literal["ref", "src"]
 Part = Literal["hypothesis", "reference", "source"]
-__all__ = ["ErrorSpan", "Languages", "Metric", "Origin", "Scorer", "Segment", "SegmentScore", "Side", "TokenTrace"]
+__all__ = [
+    "ErrorSpan",
+    "Languages",
+    "Metric",
+    "Origin",
+    "Scorer",
+    "Segment",
+    "SegmentScore",
+    "Side",
+    "TokenTrace",
+    "option",
+    "sign",
+]
 REF: frozenset[Side] = frozenset({"ref"})
 SRC: frozenset[Side] = frozenset({"src"})
 
