@@ -21,7 +21,7 @@ from prism_mt._core.options import default_of
 from prism_mt.cli.main import COMMANDS
 from prism_mt.corpus.config import CorpusConfig
 from prism_mt.corpus.steps.registry import KINDS
-from prism_mt.evaluation.protocols import PROTOCOLS
+from prism_mt.evaluation.protocols import PROTOCOLS, SUITES
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.registry import list_metrics, option_fields
 from prism_mt.models.zoo import CATALOG, KnownModel
@@ -216,8 +216,13 @@ def protocols_page() -> str:
         )
         for name, one in PROTOCOLS.items()
     ]
+    suites = [
+        (code(name), ", ".join(code(one.name) for one in suite.protocols), prose(suite.description))
+        for name, suite in SUITES.items()
+    ]
+    averages = ["## Averages of several protocols", table(("name", "protocols", "what"), suites)]
     return "\n\n".join(
-        ["# Protocols", _MADE, "[Protocols explained](../protocols.md) says why.", table(header, rows)]
+        ["# Protocols", _MADE, "[Protocols explained](../protocols.md) says why.", table(header, rows), *averages]
     )
 
 
