@@ -209,6 +209,13 @@ def test_page(capsys: Any, model: str) -> None:
     assert "--no-cache" in shown
 
 
+def test_a_figure(capsys: Any) -> None:
+    pytest.importorskip("matplotlib")
+    code, _, err = run(capsys, *BASE, "--metric", "chrf", "ter", "--draws", "50", "--plot", "figure.pdf")
+    assert (code, err.splitlines()[-1]) == (0, "prism: wrote figure.pdf")
+    assert Path("figure.pdf").read_bytes().startswith(b"%PDF")
+
+
 @pytest.mark.parametrize(("name", "options"), [("own.tsv", []), ("own.json", ["--format", "json"])])
 def test_our_own_scores_can_be_brought(capsys: Any, name: str, options: list[str]) -> None:
     assert main(["score", *BASE, "--metric", "chrf", "--segments", *options, "-o", name]) == 0

@@ -64,6 +64,7 @@ def run(
     write_text(found.to_text(output.format, output.width), output)
     if plots.plot:
         found.plot(plots.plot)
+        plots.tell()
 
 
 COMMAND = Command(

@@ -8,7 +8,7 @@ from prism_mt._core.arguments import Command, command_line
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
-from prism_mt.cli.output import TableOptions, write_text
+from prism_mt.cli.output import PlotOptions, TableOptions, tell_written, write_text
 from prism_mt.cli.score import METRIC_HELP
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
@@ -67,10 +67,12 @@ def run(
     options: CompareOptions,
     given: InputOptions,
     output: TableOptions,
+    plots: PlotOptions,
     engine: EngineConfig,
     metric_options: dict[str, Any],
 ) -> None:
     """Score all systems, compare them, and write the tables."""
+    plots.check()
     inputs = open_inputs(given, engine.offline)
     names = options.metric or ([] if options.scores else default_metrics(inputs.text))
     metrics = make_metrics(names, _options_of_metrics(options, names, metric_options))
@@ -94,8 +96,14 @@ def run(
         buckets=parts,
     )
     if options.html:
-        command = command_line("compare", [options, given, output, engine], metric_options)
+        command = command_line("compare", [options, given, output, plots, engine], metric_options)
         found.to_html(options.html, title=options.title, test_set=_test_set(given), command=command)
+        tell_written(options.html)
+    if plots.plot:
+        from prism_mt.report.plots import plot_comparison
+
+        plot_comparison(found.comparisons, plots.plot)
+        plots.tell()
     if options.quiet:
         write_text("\n".join(found.verdicts) + "\n", output)
     else:
@@ -152,7 +160,7 @@ def _parts(
 COMMAND = Command(
     "compare",
     "Compare systems: scores with intervals, a test of every difference, ranks, and segments won and lost.",
-    (CompareOptions, InputOptions, TableOptions, EngineConfig),
+    (CompareOptions, InputOptions, TableOptions, PlotOptions, EngineConfig),
     run,
     metrics=True,
     epilog="""examples:

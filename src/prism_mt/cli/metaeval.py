@@ -23,7 +23,7 @@ from prism_mt.evaluation.levels import Resampling
 from prism_mt.evaluation.protocols import PROTOCOLS, SUITES, Level, Protocol, StatisticName, Suite, Test
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.report.judging import Judging, judge_all, judge_all_parts, judge_suite
-from prism_mt.report.table import Column, Table, titles
+from prism_mt.report.table import Column, Table
 from prism_mt.stats.correlation import Averaging
 from prism_mt.stats.darr import TieRule
 
@@ -79,6 +79,7 @@ def run(
     write_text(found.to_text(output.format, output.width), output)
     if plots.plot:
         _plot(found, plots.plot)
+        plots.tell()
 
 
 def list_protocols(output: TableOptions) -> None:
@@ -126,20 +127,18 @@ def _selected(item: JudgedMetrics, options: MetaevalOptions) -> JudgedMetrics:
 
 
 def _plot(found: Judging, path: Path) -> None:
-    from prism_mt.report.plots import Scatter, numbered, plot_bars, plot_systems
+    from prism_mt.report.agreement_plot import Scatter, plot_agreement
 
-    for evaluation, title, item in zip(
-        found.evaluations, titles(list(found.evaluations)), found.judged, strict=True
-    ):
-        judgments, title = item.judgments, title.replace(" ", "-").replace("/", "-")
-        plot_bars(evaluation, numbered(path, title, "bars"))
+    parts = []
+    for evaluation, item in zip(found.evaluations, found.judged, strict=True):
+        judgments = item.judgments
         human = judgments.system_means()
         scatters = [
             Scatter(metric.metric, judgments.systems, human, metric.higher.align_systems(judgments.systems))
             for metric in item.metrics
         ]
-        if scatters and (human == human).any():
-            plot_systems(scatters, evaluation.place, numbered(path, title, "systems"))
+        parts.append((evaluation, scatters if (human == human).any() else []))
+    plot_agreement(parts, path)
 
 
 _EPILOG = """examples:

@@ -66,6 +66,7 @@ def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: 
         from prism_mt.report.plots import plot_bins
 
         plot_bins(bins, plots.plot)
+        plots.tell()
 
 
 def _judge(texts: list[Paraphrase], model: str, runtime: Runtime, options: BiasOptions) -> list[Paraphrase]:

@@ -62,6 +62,7 @@ def run(
         from prism_mt.report.plots import plot_studies
 
         plot_studies(studies, plots.plot)
+        plots.tell()
 
 
 REFERENCES = Command(

@@ -54,6 +54,7 @@ def run(
         from prism_mt.report.plots import plot_sweep
 
         plot_sweep(found, plots.plot)
+        plots.tell()
 
 
 SWEEP = Command(

@@ -28,7 +28,9 @@ class TableOptions(Config):
 class PlotOptions(Config):
     """Where plots go."""
 
-    plot: Path | None = option("also draw plots; the ending (png, pdf, svg) says how", None, metavar="FILE")
+    plot: Path | None = option(
+        "also draw a figure; the ending (pdf, svg, eps, png) says how", None, metavar="FILE"
+    )
 
     def check(self) -> None:
         """Refuse a plot that cannot be drawn before the work begins."""
@@ -36,6 +38,16 @@ class PlotOptions(Config):
             from prism_mt.report.plots import check_plot_path
 
             check_plot_path(self.plot)
+
+    def tell(self) -> None:
+        """Say that the figure is there."""
+        if self.plot:
+            tell_written(self.plot)
+
+
+def tell_written(path: Path) -> None:
+    """Say that a file is there, where it does not get in the way of the output."""
+    print(f"prism: wrote {path}", file=sys.stderr)
 
 
 def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
