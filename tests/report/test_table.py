@@ -79,3 +79,9 @@ def test_ragged_rows_are_refused() -> None:
 @pytest.mark.parametrize(("p", "written"), [(0.0391, ".039"), (0.0004, "<.001"), (0.001, ".001"), (1.0, "1.000")])
 def test_p_values_are_written_as_in_papers(p: float, written: str) -> None:
     assert format_p(p) == format_value(p, p_value()) == written
+
+
+def test_few_draws_show_no_tiny_p() -> None:
+    assert format_value(0.0, p_value(draws=40)) == "<.025"
+    assert format_value(0.0, p_value(draws=10_000)) == "<.001"
+    assert format_value(0.03, p_value(draws=40)) == ".030"

@@ -45,7 +45,9 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     if calibrated:
         columns += [number("epsilon"), number("all tied")]
     if shows_p:
-        columns.append(p_value())
+        columns.append(
+            p_value(draws=None if evaluation.protocol.test == "williams" else evaluation.resampling.draws)
+        )
     columns += [number("rank", 0), *(number(title) for title in titles)]
     rows = []
     for result in results:

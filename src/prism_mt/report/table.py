@@ -14,7 +14,7 @@ Format = Literal["text", "tsv", "json", "latex", "markdown"]
 
 MISSING = "—"
 _P = "p"
-"""The format of p-values."""
+"""The format of p-values, before the least that is printed."""
 _SMALL = 0.001
 """Smaller p-values are printed as less than this: more digits would be noise of the draws."""
 
@@ -33,15 +33,17 @@ def number(title: str, digits: int = 3) -> Column:
     return Column(title, f".{digits}f", "right")
 
 
-def p_value(title: str = "p") -> Column:
-    """A column of p-values, printed as papers do: .039, <.001."""
-    return Column(title, _P, "right")
+def p_value(title: str = "p", draws: int | None = None) -> Column:
+    """A column of p-values, printed as papers do: .039, <.001; so few draws cannot show less than one of them."""
+    return Column(title, f"{_P}{max(_SMALL, 1 / draws) if draws else _SMALL:.3f}", "right")
 
 
-def format_p(value: float) -> str:
-    """Write a p-value without its leading zero, and nothing below .001."""
-    if value < _SMALL:
-        return "<.001"
+def format_p(value: float, least: float = _SMALL) -> str:
+    """Write a p-value without its leading zero, and nothing below the least that makes sense."""
+    return f"<{_short(least)}" if value < least else _short(value)
+
+
+def _short(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
@@ -79,8 +81,8 @@ def format_value(value: Value, column: Column) -> str:
         return MISSING
     if isinstance(value, str) or not column.number:
         return str(value)
-    if column.number == _P:
-        return format_p(value)
+    if column.number.startswith(_P):
+        return format_p(value, float(column.number.removeprefix(_P)))
     text = format(value, column.number)
     # A tiny negative number must not be printed as "-0.000".
     return text.lstrip("-") if text.startswith("-") and float(text.rstrip("%") or 0) == 0 else text
