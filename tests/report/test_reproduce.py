@@ -10,7 +10,7 @@ from prism_mt.evaluation.studies import registry
 from prism_mt.evaluation.studies.base import Cells, Study
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.workspace import Workspace
-from prism_mt.report.plots import plot_study
+from prism_mt.report.plots import plot_results
 
 TABLE = PublishedTable(
     "paper/table", "some taus", ["en-de", "zh-en"], 3, 0.002, {"A": [0.5, 0.6], "B": [0.7, ""], "C": [0.1, 0.2]}
@@ -68,5 +68,5 @@ def test_plots_of_tables_and_figures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for result in prism.reproduce("all").results:
         path = tmp_path / "plot.svg"
-        plot_study(result, path)
+        plot_results([result] * 3, path)
         assert result.study.id in path.read_text("utf-8")

@@ -76,11 +76,10 @@ def run(
     )
     write_text(found.to_text(output.format, output.width), output)
     if plots.plot:
-        from prism_mt.report.plots import numbered, plot_study
+        from prism_mt.report.plots import plot_results
 
-        for result in found.results:
-            several = len(found.results) > 1
-            plot_study(result, numbered(plots.plot, result.study.id.replace("/", "-")) if several else plots.plot)
+        plot_results(found.results, plots.plot)
+        plots.tell()
 
 
 def run_list(options: ListOptions, data: DataOptions, output: TableOptions) -> None:

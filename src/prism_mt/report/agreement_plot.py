@@ -128,7 +128,7 @@ def _name_points(panel: Any, scatter: Scatter) -> None:
 def _note_correlation(panel: Any, scatter: Scatter, taken: Sequence[Any]) -> Any:
     """Write r and tau into the emptiest corner, and return the space that they take."""
     r, tau = (measure(scatter.scores, scatter.human) for measure in (pearson, kendall_b))
-    notes = []
+    notes: list[tuple[int, int, Any, Any]] = []
     for side, x in (("left", 0.03), ("right", 0.97)):
         for edge, y in (("top", 0.97), ("bottom", 0.03)):
             told = f"r = {r:.2f}\nτ = {tau:.2f}"

@@ -15,7 +15,7 @@ from prism_mt.report.table import titles
 
 _ENDINGS = (".png", ".pdf", ".svg", ".eps")
 DARK, LIGHT = "#1f5f8b", "#a9c7dc"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
     "figure.titlesize": 9,
@@ -146,9 +146,22 @@ def plot_groups(
     save_figure(figure, path)
 
 
-def plot_study(result: StudyResult, path: Path) -> None:
+def plot_results(results: Sequence[StudyResult], path: Path) -> None:
+    """Draw tables and figures of papers, a panel each."""
+    rows = -(-len(results) // 2)
+    width = min(len(results), 2)
+    figure, panels = pyplot().subplots(
+        rows, width, figsize=(3.8 * width, 3 * rows), squeeze=False, layout="constrained"
+    )
+    for panel in panels.flat[len(results) :]:
+        panel.set_visible(False)
+    for panel, result in zip(panels.flat, results, strict=False):
+        _draw_result(panel, result)
+    save_figure(figure, path)
+
+
+def _draw_result(axes: Any, result: StudyResult) -> None:
     """A figure of a paper as a curve per column; a table as our values over the published ones."""
-    figure, axes = pyplot().subplots(figsize=(5, 4))
     study = result.study
     if study.table.figure:
         for column in study.table.columns:
@@ -164,7 +177,6 @@ def plot_study(result: StudyResult, path: Path) -> None:
         axes.set_xlabel("published")
         axes.set_ylabel("ours")
     axes.set_title(plain(study.id))
-    save_figure(figure, path)
 
 
 def pyplot() -> Any:
