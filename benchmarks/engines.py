@@ -2,7 +2,8 @@
 
     python benchmarks/engines.py [--quick] [--large] [--model mini] [--output FOLDER]
 
-1. the peers (`scoring.py`): our engines beside transformers, as ratios and as a share of the matrix-multiply peak;
+1. the peers (`scoring.py`): every engine and precision beside the original tool's way, transformers and plain
+   CTranslate2, as ratios and as a share of the matrix-multiply peak of the precision;
 2. `mini` and random models of several shapes: texts per second, load time, peak memory of every engine and format;
 3. a cold `prism score` of ten lines, with an empty and with a filled cache;
 4. ten systems against one reference, relative to one system; cost against length, systems and lines, with plots;
@@ -29,7 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from made import SENTENCES, make_model
 
-from prism_mt._core.environment import available_cores
+from prism_mt._core.environment import available_cores, has_bfloat16
 from prism_mt.cli.bench import made_up_pairs
 from prism_mt.engines.base import EngineName, Pair
 from prism_mt.engines.factory import EngineConfig, Precision, open_engine
@@ -52,6 +53,8 @@ SHAPES = {
 PARTS = ("peers", "shapes", "start-up", "curves", "processes", "long-input")
 LANGUAGES = ("de", "en", "fr")
 SETTINGS: list[tuple[EngineName, Precision]] = [("ct2", "float32"), ("ct2", "int8"), ("torch", "float32")]
+if has_bfloat16():
+    SETTINGS.append(("torch", "bfloat16"))
 
 
 def measure(words: Sequence[str], environment: dict[str, str] | None = None) -> tuple[float, float, str]:
@@ -160,7 +163,7 @@ def curves(model: Path, texts: int, folder: Path) -> Table:
     """Seconds against length, systems and lines; also drawn."""
     rows: list[tuple[Value, ...]] = []
     drawn: dict[str, dict[str, list[tuple[int, float]]]] = {}
-    for engine, precision in (SETTINGS[0], SETTINGS[2]):
+    for engine, precision in (SETTINGS[0], SETTINGS[-1]):
         common = {"model": model, "engine": engine, "precision": precision}
         sweeps: dict[str, tuple[Sequence[int], Callable[[int], dict[str, int]]]] = {
             "pieces per text": ((10, 25, 50, 100), lambda size: {"texts": texts // 2, "pieces": size}),
@@ -252,9 +255,8 @@ def main() -> None:
         models = {"tiny": tiny} if options.quick else {}
         if not options.quick:
             if "peers" in options.only:
-                subprocess.run(
-                    [sys.executable, str(peers), "--json", str(options.output / "peers.json")], check=True
-                )
+                words = ["--models", options.model, *names, "--json", str(options.output / "peers.json")]
+                subprocess.run([sys.executable, str(peers), *words], check=True)
             models[options.model] = open_model(options.model).folder
             for name in names:
                 models[name] = make_shape(name, folder)

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 from generation_quality import flores
-from scoring import VOCABULARY, convert, make_pairs, make_peer, pad
+from scoring import SHAPES, convert, make_pairs, make_peer, pad
 
 from prism_mt.engines.base import EngineName
 from prism_mt.engines.factory import EngineConfig
@@ -41,7 +41,7 @@ Run = Callable[[], list[tuple[int, ...]]]
 
 def with_pieces(model: ModelDirectory, folder: Path) -> ModelDirectory:
     """The same model with a vocabulary: an id without a piece would never be generated."""
-    vocabulary = Vocabulary(b"unused", tuple(f"piece{index}" for index in range(VOCABULARY)))
+    vocabulary = Vocabulary(b"unused", tuple(f"piece{index}" for index in range(SHAPES["60M"][-1])))
     return write_model(Model(model.spec, model.weights(), vocabulary, vocabulary), folder)
 
 
@@ -117,10 +117,11 @@ def main() -> None:
     if options.diverse:
         diverse(flores(options.data, options.diverse)["en"])
         return
-    sentences = [Request(pair.source, (START, TAG), STEPS) for pair in make_pairs(options.sentences)]
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        peer = make_peer()
-        model = with_pieces(convert(peer, Path(folder) / "bare"), Path(folder) / "model")
+        peer = make_peer("60M")
+        model = with_pieces(convert(peer, "60M", Path(folder) / "bare"), Path(folder) / "model")
+        pairs = make_pairs(model, options.sentences)
+        sentences = [Request(pair.source, (START, TAG), STEPS) for pair in pairs]
         runs = {
             "transformers": run_peer(peer, sentences, textless_ids(model)),
             "ours, torch": run_ours(model, "torch", sentences),

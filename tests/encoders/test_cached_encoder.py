@@ -64,3 +64,15 @@ def test_layers_do_not_share_vectors() -> None:
         assert StoredEncoder(one).layer == one.layer
         StoredEncoder(one).encode(["a b"])
     assert (encoder.seen, other.seen) == (["a b"], ["a b"])
+
+
+def test_a_mix_of_layers_is_kept_by_itself() -> None:
+    encoder = CountingEncoder()
+    mix = np.array([0.5, 4.0], np.float32)
+    stored = StoredEncoder(encoder, mix=mix)
+    assert stored.layers == 1
+    assert stored.encode(["a b"])[0] == pytest.approx(np.full((1, 2, 3), 1.5), abs=1e-3)
+    StoredEncoder(encoder, mix=mix).encode(["a b"])
+    assert encoder.seen == ["a b"]
+    StoredEncoder(encoder, mix=2 * mix).encode(["a b"])
+    assert encoder.seen == ["a b", "a b"]

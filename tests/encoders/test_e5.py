@@ -91,6 +91,19 @@ def test_every_layer_equals_transformers_bert(tmp_path: Path) -> None:
             assert found[place][0] == pytest.approx(states[layer], abs=1e-5)
 
 
+def test_bfloat16_is_close_and_says_so(tmp_path: Path) -> None:
+    from prism_mt.encoders.torch import TorchEncoder
+
+    network = read_e5(make_e5(tmp_path / "e5.bin"))
+    exact = TorchEncoder(network)
+    for layer in range(1, LAYERS + 1):
+        quick = TorchEncoder(network, layer, "bfloat16")
+        assert (quick.name, quick.layer, quick.layers) == (f"{exact.name}-bfloat16", str(layer), 1)
+        for wanted, found in zip(exact.encode(TEXTS), quick.encode(TEXTS), strict=True):
+            assert found.shape == (1, *wanted.shape[1:])
+            assert found[0] == pytest.approx(wanted[layer], abs=0.15)
+
+
 @installed
 def test_the_real_file_equals_transformers_bert() -> None:
     network = read_e5(e5_path())

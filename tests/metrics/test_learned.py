@@ -34,6 +34,15 @@ class MadeEncoder:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_layers_can_be_mixed_beforehand(kind: Kind) -> None:
+    network, encoder = RegressionNetwork(kind, random_weights(kind)), MadeEncoder()
+    layers = encoder.encode(["5", "7"])
+    mixed = [np.tensordot(network.mix, text, 1)[None] for text in layers]
+    for wanted, found in zip(network.read(layers), network.without_mix().read(mixed), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("side", ["ref", "src"])
 def test_a_text_is_read_once_and_scores_are_those_of_single_pairs(
     kind: Kind, side: Side, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

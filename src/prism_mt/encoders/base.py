@@ -75,12 +75,12 @@ class NetworkEncoder(ABC):
         other.tokenizer, other.name = tokenizer, name
         return other
 
-    def _run(self, batches: list[list[list[int]]]) -> Iterable[NDArray[np.float32]]:
+    def _run(self, batches: list[list[list[int]]]) -> Iterable[Iterable[NDArray[np.float32]]]:
         return map(self._forward, batches)
 
     @abstractmethod
-    def _forward(self, batch: list[list[int]]) -> NDArray[np.float32]:
-        """Compute B × layers × tokens × width for sequences of which the first is the longest."""
+    def _forward(self, batch: list[list[int]]) -> Iterable[NDArray[np.float32]]:
+        """Compute layers × tokens × width of every sequence; the first is the longest, and the others may be padded."""
 
 
 def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism_mt._core.cache import Keys, Store
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
@@ -16,18 +17,25 @@ class StoredEncoder:
     """An encoder whose vectors come from the user's cache where they are known.
 
     New ones are rounded to float16 as well, so that a number does not depend on what the cache holds. With
-    `last` only the top layer is kept and given.
+    `last` only the top layer is kept and given; with a mix, the sum of all layers by these weights.
     """
 
-    def __init__(self, encoder: PieceEncoder, kept: Layers = "last", store: Store | None = None) -> None:
+    def __init__(
+        self,
+        encoder: PieceEncoder,
+        kept: Layers = "last",
+        store: Store | None = None,
+        mix: NDArray[np.float32] | None = None,
+    ) -> None:
         self._encoder = encoder
-        self._kept = kept
+        self._kept, self._mix = kept, mix
         self.name, self.digest, self.width = encoder.name, encoder.digest, encoder.width
-        self.layers = encoder.layers if kept == "all" else 1
+        self.layers = encoder.layers if kept == "all" and mix is None else 1
         self.layer = encoder.layer
         self._store = store or Store("encodings")
+        way = kept if mix is None else f"mix {mix.astype('<f4').tobytes().hex()}"
         shape = f"{self.layers} {self.width}"
-        self._keys = Keys("float16", encoder.digest, encoder.name, f"{encoder.layer} {kept}", shape)
+        self._keys = Keys("float16", encoder.digest, encoder.name, f"{encoder.layer} {way}", shape)
 
     def encode(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> list[PieceVectors]:
         """Return the vectors of every text; `advance` is called once for each different one."""
@@ -54,7 +62,11 @@ class StoredEncoder:
             self.encode(texts[start : start + _CHUNK], advance)
 
     def _pack(self, vectors: PieceVectors) -> bytes:
-        return (vectors[-1:] if self._kept == "last" else vectors).astype(np.float16).tobytes()
+        if self._mix is not None:
+            vectors = np.tensordot(self._mix, vectors, 1)[None]
+        elif self._kept == "last":
+            vectors = vectors[-1:]
+        return vectors.astype(np.float16).tobytes()
 
     def _unpack(self, blob: bytes) -> PieceVectors:
         return np.frombuffer(blob, dtype=np.float16).reshape(self.layers, -1, self.width).astype(np.float32)

@@ -13,7 +13,8 @@ from prism_mt.encoders.base import NetworkEncoder
 from prism_mt.encoders.network import EncoderNetwork
 from prism_mt.engines.ct2_model import REVISION, build_encoder, stored
 
-Precision = Literal["float32", "int8"]
+Precision = Literal["float32", "int8", "bfloat16"]
+"""bfloat16 is torch's."""
 
 
 class CT2Encoder(NetworkEncoder):

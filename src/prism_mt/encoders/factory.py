@@ -67,17 +67,22 @@ class _Opened:
         layer = self._layer(config, default)
         if self.network is None:
             if config.precision != "float32":
-                raise PrismError(f"the encoder {self.name} computes in float32 only, not in {config.precision}")
+                raise PrismError(
+                    f"the encoder {self.name} computes in float32 only, not in {config.precision}: leave out "
+                    "`precision=`"
+                )
             return TransformersEncoder(self.folder, self.name, self.digest, layer)
         if layer is not None:
-            return CT2Encoder(self.network, check_layer(layer, self.network.layers, self.name), config.precision)
-        if config.precision != "float32":
-            raise PrismError(f"all layers of an encoder are computed in float32, not in {config.precision}")
+            layer = check_layer(layer, self.network.layers, self.name)
+            if config.precision != "bfloat16":
+                return CT2Encoder(self.network, layer, config.precision)
+        if config.precision == "int8":
+            raise PrismError("all layers of an encoder are computed in float32 or bfloat16, not in int8")
         try:
             from prism_mt.encoders.torch import TorchEncoder
         except ImportError:
-            raise MissingExtra("a metric over all layers of an encoder", "train") from None
-        return TorchEncoder(self.network)
+            raise MissingExtra("all layers of an encoder, or bfloat16,", "train") from None
+        return TorchEncoder(self.network, layer, config.precision)
 
     def _layer(self, config: EncoderConfig, default: int | None) -> int | None:
         if config.layer == "all":

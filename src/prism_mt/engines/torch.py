@@ -1,8 +1,7 @@
 """The second engine: torch, in float32 or bfloat16 on CPU, CUDA or Apple's GPU."""
 
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -13,6 +12,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import OutOfMemory, Pair, Pending, TokenScores
 from prism_mt.engines.budgets import SCORING
 from prism_mt.engines.packed import PackedTransformer
+from prism_mt.engines.workers import worker_pool
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.network import Transformer, from_weights
 
@@ -60,14 +60,7 @@ class TorchEngine:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        share = max(1, self._threads // self._workers)
-        pool = ThreadPoolExecutor(self._workers, "prism-torch", lambda: torch.set_num_threads(share))
-        # The setting is one of the thread and of MKL: searches and training in other threads keep theirs.
-        kept = torch.get_num_threads()
-        started = threading.Barrier(self._workers)
-        wait([pool.submit(started.wait) for _ in range(self._workers)])
-        torch.set_num_threads(kept)
-        return pool
+        return worker_pool(self._workers, self._threads)
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Queue a batch for the next free worker."""

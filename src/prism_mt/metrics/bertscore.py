@@ -73,7 +73,8 @@ class MatchMetric(UsesModel, ReducesReferences):
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder, for sources too where outputs are compared with them."""
-        options = ((lambda: runtime.model(self.model)), runtime.config.offline, EncoderConfig(layer=self.layer))
+        config = EncoderConfig(layer=self.layer, precision=runtime.encoder_precision())
+        options = ((lambda: runtime.model(self.model)), runtime.config.offline, config)
         if self.side == "ref":
             return MatchScorer(self, StoredEncoder(open_piece_encoder(self.encoder, languages.target, *options)))
         encoder, of_sources = open_both_encoders(self.encoder, languages.target, languages.source, *options)

@@ -65,11 +65,6 @@ class MetricSpec:
         """Which layers the encoder has to give."""
         return EncoderConfig(layer="all" if self.layer is None else self.layer)
 
-    @property
-    def kept(self) -> Literal["last", "all"]:
-        """Which of the layers that it gives are cached."""
-        return "all" if self.layer is None else "last"
-
 
 def is_metric_directory(folder: Path) -> bool:
     """Whether the folder has a trained metric."""
@@ -178,14 +173,19 @@ class Learned(UsesModel, ReducesReferences):
                 f"to fetch it, name it with `encoder=` {spec.encoder}"
             )
         model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
-        options = (model, offline, spec.encoder_config, spec.encoder_digest)
+        config = dataclasses.replace(spec.encoder_config, precision=runtime.encoder_precision())
+        options = (model, offline, config, spec.encoder_digest)
+        mix = (
+            network.mix if spec.layer is None else None
+        )  # all that is needed of the layers, a fraction of their size
         of_sources: PieceEncoder | None = None
         if self.side == "src":
             encoder, sources = open_both_encoders(spec.encoder, language, languages.source, *options)
-            of_sources = StoredEncoder(sources, spec.kept)
+            of_sources = StoredEncoder(sources, mix=mix)
         else:
             encoder = open_piece_encoder(spec.encoder, language, *options)
-        return LearnedScorer(self, network, StoredEncoder(encoder, spec.kept), of_sources)
+        scoring = network if mix is None else network.without_mix()
+        return LearnedScorer(self, scoring, StoredEncoder(encoder, mix=mix), of_sources)
 
 
 def parse_folder(text: str) -> tuple[type[Metric], dict[str, Any]] | None:

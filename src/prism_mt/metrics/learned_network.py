@@ -48,12 +48,17 @@ class RegressionNetwork:
         self.kind, self.weights = kind, weights
         layers = weights["mix.weight"].astype(np.float32)
         shares = np.exp(layers - layers.max())
-        self._mix: Array = weights["mix.scale"] * shares / shares.sum()
+        self.mix: Array = weights["mix.scale"] * shares / shares.sum()
 
     def read(self, texts: Sequence[Array]) -> list[Array]:
         """What `judge` needs of each text, whatever it is compared with: (L, T, D) → (T, 2H)."""
-        mixed = [np.einsum("l,ltd->td", self._mix, text).astype(np.float32) for text in texts]
+        mixed = [np.einsum("l,ltd->td", self.mix, text).astype(np.float32) for text in texts]
         return run_lstm(self.weights, "encoder", mixed)
+
+    def without_mix(self) -> "RegressionNetwork":
+        """The same network for vectors that are the sum of all layers by `mix` already, (1, T, D)."""
+        one: dict[str, Array] = {"mix.weight": np.zeros(1, np.float32), "mix.scale": np.ones((), np.float32)}
+        return RegressionNetwork(self.kind, {**self.weights, **one})
 
     def judge(self, pairs: Sequence[tuple[Array, Array]]) -> Array:
         """Scores of translations and references as they were read, two (T, 2H) each."""

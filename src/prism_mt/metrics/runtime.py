@@ -3,9 +3,10 @@
 import logging
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from prism_mt.engines.base import Engine
+from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig, open_cached_engine
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import open_model
@@ -41,6 +42,10 @@ class Runtime:
         return self.share(
             ("engine", model, temperature), lambda: open_cached_engine(self.model(model), self.config, temperature)
         )
+
+    def encoder_precision(self) -> Literal["float32", "bfloat16"]:
+        """Return what encoders compute in: as scoring does, where that is bfloat16; in float32 else."""
+        return "bfloat16" if resolve_engine(self.config).precision == "bfloat16" else "float32"
 
     def share(self, key: object, make: Callable[[], Resource]) -> Resource:
         """Make a resource once and hand it out to all that ask for it under this key, from any thread."""
