@@ -58,7 +58,8 @@ def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, 
         products = products.masked_fill(later, float("-inf"))
     if mask is not None:
         products = products.masked_fill(~mask, float("-inf"))
-    return products.softmax(-1) @ values
+    mixed: Tensor = products.softmax(-1) @ values
+    return mixed
 
 
 class FeedForward(nn.Module):
