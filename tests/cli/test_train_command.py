@@ -49,7 +49,7 @@ def test_ends_with_a_model_that_scores(
     saved = torch.load(toy_config.output / "checkpoints" / "step-00000012.weights.pt")
     weights = model.weights()
     assert all(np.array_equal(weights[name], tensor.numpy()) for name, tensor in saved.items())
-    assert "25% of the examples are copies with mistakes" in (folder / "README.md").read_text()
+    assert "25% of the examples are noisy copies" in (folder / "README.md").read_text()
     pair = tmp_path / "pair.txt"
     pair.write_text("abc def\n")
     arguments = ["score", "--model", str(folder), "--lang", "en", "--cand", str(pair), "--ref", str(pair)]

@@ -258,5 +258,5 @@ def test_changed_settings_of_the_optimizer_count(toy_config: TrainConfig) -> Non
 
 def test_a_machine_without_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(PrismError, match="there is no GPU"):
+    with pytest.raises(PrismError, match="torch finds no usable GPU"):
         join_world("cuda")

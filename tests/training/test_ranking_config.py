@@ -36,8 +36,8 @@ def test_small_models_keep_better_outputs_likely() -> None:
     [
         ({"ranking": lambda: Ranking(0.0, False, False)}, "every term of the loss is switched off"),
         ({"ranking": lambda: Ranking(across=-1.0)}, "across must be at least 0"),
-        ({"limits": Limits}, "without limits training never ends"),
-        ({"train": tuple}, "name files of pairs"),
+        ({"limits": Limits}, "without a limit, training never ends"),
+        ({"train": tuple}, "set train and valid to files of pairs"),
         ({"dropout": lambda: 1.5}, "dropout must be"),
         ({"schedule": lambda: Schedule("constant", 0, decay=0.2)}, "needs limits.steps"),
     ],

@@ -188,7 +188,7 @@ def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) 
 def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:
     open_loop(config).run()
     changed = dataclasses.replace(config, ranking=Ranking(margin=0.7))
-    with pytest.raises(PrismError, match="from a run with another ranking.*--fresh"):
+    with pytest.raises(PrismError, match="from a run with a different ranking.*--fresh"):
         open_loop(changed)
     assert open_loop(changed, resume=False).progress.step == 0
 
@@ -201,7 +201,7 @@ def test_other_pairs_do_not_go_on_from_these_checkpoints(config: FinetuneConfig)
         for segment in read_ranked(path)
     ]
     write_ranked(path, turned)
-    with pytest.raises(PrismError, match="from a run with another pairs"):
+    with pytest.raises(PrismError, match="from a run with a different pairs"):
         open_loop(config)
 
 
@@ -223,7 +223,7 @@ def test_trained_weights_fit_only_the_model_that_they_were_trained_on(
         {"adapters": Adapters(rank=3)},
         {"model": str(tmp_path / "other")},
     ):
-        with pytest.raises(PrismError, match="from a run with another (adapters|model)"):
+        with pytest.raises(PrismError, match="from a run with a different (adapters|model)"):
             export_finetuned(dataclasses.replace(adapted, **changed))
 
 
@@ -276,7 +276,7 @@ def test_the_best_model_may_be_the_one_before(
     # Without learning nothing becomes better: the first validation after the one before training uses up all patience.
     assert (tuner.progress.step, tuner.progress.best_step) == (2, 0)
     made = ModelDirectory(export_finetuned(worse))
-    assert "no validation found anything better" in caplog.text
+    assert "no validation improved on the initial model" in caplog.text
     assert "the checkpoint with the best validation, after 0 updates" in (made.folder / "README.md").read_text(
         encoding="utf-8"
     )

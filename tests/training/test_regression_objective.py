@@ -56,7 +56,7 @@ def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFi
     )
     np.testing.assert_allclose(scores_of(run), before, atol=1e-4)
     assert main(["metric", "train", str(configure(run, kind="bilstm", start="first", output="other"))]) == 2
-    assert "its kind is esim, here it is bilstm" in capsys.readouterr().err
+    assert "its kind is esim, not bilstm" in capsys.readouterr().err
 
 
 def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,13 +94,13 @@ def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.Capt
 def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
     assert main(["metric", "train", str(configure(run, limits__epochs=1, hidden=5))]) == 2
-    assert "from a run with another hidden" in capsys.readouterr().err
+    assert "from a run with a different hidden" in capsys.readouterr().err
     config = run / "bert" / "config.json"
     config.write_text(config.read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(PrismError, match="is not the one that the metric was trained with"):
         scores_of(run)
     assert main(["metric", "train", str(configure(run, limits__epochs=2))]) == 2
-    assert "from a run with another encoder" in capsys.readouterr().err
+    assert "from a run with a different encoder" in capsys.readouterr().err
 
 
 def test_other_judgments_are_another_run_but_another_folder_is_not(
@@ -113,10 +113,10 @@ def test_other_judgments_are_another_run_but_another_folder_is_not(
     (run / "train.tsv").write_text(rows + "a\tb\t3\tx\n", "utf-8")
     capsys.readouterr()
     assert main(["metric", "train", "run.toml"]) == 2
-    assert "from a run with another train" in capsys.readouterr().err
+    assert "from a run with a different train" in capsys.readouterr().err
 
 
 def test_judgments_that_are_all_the_same(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "dev.tsv").write_text("ref\thyp\tscore\n" + "the dog\ta cat\t1\n" * 4, "utf-8")
     assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 2
-    assert "all scores there are equal" in capsys.readouterr().err
+    assert "either they are all equal" in capsys.readouterr().err

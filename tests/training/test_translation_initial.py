@@ -96,7 +96,7 @@ def test_a_frozen_encoder_is_the_pretrained_one(
     assert "encoder.layers.0.feed_forward.inner.weight" in ours
     for name, array in ours.items():
         assert np.array_equal(array, theirs[name]), name
-    assert f"{len(ours)} of {len(ours)} weights of the encoder are those of" in capsys.readouterr().err
+    assert f"{len(ours)} of {len(ours)} encoder weights initialized from" in capsys.readouterr().err
     groups = [group for optimizer in loop.optimizers for group in optimizer.param_groups]
     trained = {id(parameter) for group in groups for parameter in group["params"]}
     module = loop.objective.module
@@ -195,7 +195,7 @@ def test_a_safetensors_file_is_an_encoder_too(config: TrainConfig, tmp_path: Pat
     weights = {name: np.full(48, 3.0, np.float32), "encoder.embedding.weight": np.ones((7, 32), np.float32)}
     save_file(weights, tmp_path / "e.safetensors")
     started = {"initial": Initial(str(tmp_path / "e.safetensors")), "source_symbols": ("bos", "pieces", "eos")}
-    with pytest.raises(PrismError, match="a frozen encoder must be complete, and .* has no fitting"):
+    with pytest.raises(PrismError, match="a frozen encoder must be complete, and .* has no matching"):
         run(config, **started)
     loop = run(config, **started, frozen=(), limits=Limits(steps=1))
     ours = encoder_of(loop)

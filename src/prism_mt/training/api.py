@@ -1,4 +1,4 @@
-"""Train from Python, with the same settings, files and numbers as the commands."""
+"""Training from Python, with the same settings, files and numbers as the commands."""
 
 import contextlib
 import dataclasses
@@ -30,15 +30,15 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a run ended."""
+    """The outcome of a run."""
 
     folder: Path | None
-    """The model or metric that was written; None after a signal, and in processes other than the first."""
+    """The model or metric written; None after a signal, and in all processes but the first."""
     finished: bool
-    """Whether a limit other than the minutes was reached."""
+    """Whether a limit other than the time limit was reached."""
     steps: int
     best: float | None = None
-    """The best validation, higher is better; None without one."""
+    """The best validation result (higher is better); None without validation."""
 
 
 def train(
@@ -50,11 +50,10 @@ def train(
     fresh: bool = False,
     export_only: bool = False,
 ) -> TrainingResult:
-    """Train a translation model or a language model, or go on with a run that was stopped.
+    """Train a translation model or a language model, or resume an interrupted run.
 
-    `config` is a configuration or the TOML file of one; `data`, `output` and `minutes` replace what it says. `fresh`
-    starts again instead of going on from the last checkpoint; `export_only` writes the model of the checkpoints that
-    are there.
+    `config` is a configuration or its TOML file; `data`, `output` and `minutes` override it. `fresh` starts over rather
+    than resume from the last checkpoint; `export_only` writes the model from the existing checkpoints.
     """
     found = _changed(load_train_config, config, output, minutes, data=None if data is None else Path(data))
     _warn_of_name(found.name)
@@ -75,9 +74,9 @@ def finetune(
     export_only: bool = False,
     offline: bool = False,
 ) -> TrainingResult:
-    """Fine-tune a model on human judgments, or go on with a run that was stopped.
+    """Fine-tune a model on human judgments, or resume an interrupted run.
 
-    `model` is the model to fine-tune, in place of the configuration's; the rest is as in `train`.
+    `model` is the model to fine-tune, overriding the configuration; the rest is as in `train`.
     """
     found = _changed(load_finetune_config, config, output, minutes, model=model)
     _warn_of_name(found.name)
@@ -103,7 +102,7 @@ def train_metric(
     export_only: bool = False,
     offline: bool = False,
 ) -> TrainingResult:
-    """Train a metric on human judgments, or go on with a run that was stopped; options are as in `train`."""
+    """Train a metric on human judgments, or resume an interrupted run; options are as in `train`."""
     found = _changed(load_metric_config, config, output, minutes)
     _need_torch("training")
     from prism_mt.training.regression.export import export_metric
@@ -125,7 +124,7 @@ def _changed(
     minutes: float | None,
     **changes: Any,
 ) -> AnyConfig:
-    """The configuration with what the caller says instead; changes that are None leave it as it is."""
+    """Apply the caller's overrides to the configuration; None leaves a setting as it is."""
     found = load(Path(config)) if isinstance(config, str | Path) else config
     changes["output"] = None if output is None else Path(output)
     if minutes is not None:
@@ -144,9 +143,9 @@ def _warn_of_name(name: str) -> None:
 
 
 def _need_torch(purpose: str) -> None:
-    """Set up and import torch."""
-    # Threads that wait for each other by spinning for long bring training to a standstill when other programs
-    # want the cores too. OpenMP reads this when torch is imported.
+    """Configure and import torch."""
+    # Threads that spin for long while waiting bring training to a standstill if other programs compete for the
+    # cores. OpenMP reads this when torch is imported.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         import torch  # noqa: F401
@@ -161,9 +160,9 @@ def _run(
     fresh: bool,
     export_only: bool,
 ) -> TrainingResult:
-    """Train in this process's place among all, then let the first one write the result.
+    """Train as one of the run's processes, then let the first one write the result.
 
-    A run that a signal stopped writes nothing, but `export_only` can do so later.
+    A run stopped by a signal writes nothing, but `export_only` can do so later.
     """
     if export_only:
         return TrainingResult(export(), finished=False, steps=0)
@@ -178,7 +177,7 @@ def _run(
 
 
 def _train(config: RunConfig, start: "Callable[[World], Objective[Any]]", resume: bool) -> "tuple[Loop, bool]":
-    """The loop after its run, and whether it came to its end."""
+    """Run the loop; return it and whether it finished."""
     import torch
 
     from prism_mt.training.distributed import join_world, leave_world

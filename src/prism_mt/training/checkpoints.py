@@ -1,8 +1,8 @@
-"""Checkpoints: each is two files, the weights and all else that is needed to go on exactly.
+"""Checkpoints: each consists of two files, the weights and everything else needed to resume exactly.
 
     checkpoints/step-00001000.weights.pt    the model's weights by canonical name
     checkpoints/step-00001000.state.pt      optimizer, position in the data, counters; written last
-    checkpoints/best.weights.pt             the weights of the best validation
+    checkpoints/best.weights.pt             the weights with the best validation result
 
 The two newest have their state; as many weights are kept as are averaged.
 """
@@ -35,16 +35,16 @@ class CheckpointFolder:
         self._prune()
 
     def save_best(self, weights: dict[str, Tensor]) -> None:
-        """Keep these weights as the best so far."""
+        """Save these weights as the best so far."""
         _save(self.folder / "best.weights.pt", weights)
 
     def steps(self, kind: str = "state") -> list[int]:
-        """Steps of the files of a kind, oldest first."""
+        """Steps of all files of a kind, oldest first."""
         names = (_NAME.fullmatch(path.name) for path in self.folder.glob("step-*.pt"))
         return sorted(int(name[1]) for name in names if name and name[2] == kind)
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Weights and state of the newest complete checkpoint; None when there is none."""
+        """Weights and state of the newest complete checkpoint; None if there is none."""
         steps = self.steps()
         if not steps:
             return None
@@ -52,7 +52,7 @@ class CheckpointFolder:
         return _load(self.folder / f"{stem}.weights.pt"), _load(self.folder / f"{stem}.state.pt")
 
     def check(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Like `load`, for a run that must agree with the checkpoint's in all that makes its identity."""
+        """Like `load`, for a run that must match the checkpoint in everything that identifies it."""
         found = self.load()
         if found is None:
             return None
@@ -60,13 +60,13 @@ class CheckpointFolder:
         changed = sorted(key for key in identity if identity[key] != theirs.get(key))
         if changed:
             raise PrismError(
-                f"{self.folder} is from a run with another {', '.join(changed)}: "
+                f"{self.folder} is from a run with a different {', '.join(changed)}: "
                 "restore the configuration, choose another output, or start again with --fresh"
             )
         return found
 
     def resume(self, identity: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Like `check`, and remove the weights of a checkpoint that was never finished."""
+        """Like `check`, but also remove the weights of an unfinished checkpoint."""
         found = self.check(identity)
         for step in self.steps("weights") if found else ():
             if found and step > found[1]["step"]:
@@ -78,7 +78,7 @@ class CheckpointFolder:
         newest = self.steps()[-1:]
         if not newest:
             raise PrismError(f"{self.folder} has no checkpoint yet")
-        # Weights without a state may still be written.
+        # Weights without a state may still be in the making.
         regular = [step for step in self._regular() if step <= newest[0]]
         chosen = regular or newest if self.average > 1 else newest
         total: dict[str, Tensor] = {}
@@ -88,7 +88,7 @@ class CheckpointFolder:
         return {name: (tensor / len(chosen)).float() for name, tensor in total.items()}, chosen
 
     def exported(self, export: Literal["last", "best"]) -> tuple[dict[str, Tensor], str]:
-        """The weights that become the result, and what they are."""
+        """The weights to export, and a description of them."""
         if export == "best":
             return self.best(), "the checkpoint with the best validation"
         weights, steps = self.averaged()
@@ -97,10 +97,10 @@ class CheckpointFolder:
         return weights, f"the mean of the checkpoints at steps {', '.join(map(str, steps))}"
 
     def best(self) -> dict[str, Tensor]:
-        """The weights of the best validation."""
+        """The weights with the best validation result."""
         path = self.folder / "best.weights.pt"
         if not path.exists():
-            raise PrismError(f"{self.folder} has no best checkpoint yet: there was no validation")
+            raise PrismError(f"{self.folder} has no best checkpoint yet: nothing has been validated")
         best: dict[str, Tensor] = _load(path)
         return best
 
@@ -110,7 +110,7 @@ class CheckpointFolder:
             path.unlink(missing_ok=True)
 
     def _regular(self) -> list[int]:
-        """Steps whose weights are averaged: checkpoints in between, made by the clock, would weigh unevenly."""
+        """Steps whose weights are averaged: time-based checkpoints in between would weigh unevenly."""
         return [step for step in self.steps("weights") if self.every and step % self.every == 0][-self.average :]
 
     def _prune(self) -> None:
@@ -122,7 +122,7 @@ class CheckpointFolder:
 
 
 def open_checkpoints(config: RunConfig, interval: int) -> CheckpointFolder:
-    """The checkpoints of a run that validates at this interval."""
+    """Open the checkpoints of a run that validates at this interval."""
     kept = config.checkpoints
     return CheckpointFolder(config.output / "checkpoints", kept.average, kept.every or interval)
 
@@ -132,7 +132,7 @@ def _save(path: Path, content: Any) -> None:
         with write_atomically(path, "wb") as handle:
             torch.save(content, handle)
     except RuntimeError as error:
-        # torch's writer hides a full disk behind one of its own.
+        # torch's writer hides a full disk behind an error of its own.
         raise PrismError(f"cannot write {path}: is the disk full?") from error
 
 
@@ -140,5 +140,5 @@ def _load(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        # torch reports a damaged file with whatever exception its unpickler meets first.
+        # torch reports a damaged file with whatever exception its unpickler hits first.
         raise PrismError(f"cannot read the checkpoint {path}: {error}".splitlines()[0]) from error

@@ -1,4 +1,4 @@
-"""One process or many: torchrun's environment, and the sums that processes share."""
+"""Single-process and distributed training: torchrun's environment and sums over processes."""
 
 import os
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from torch import nn
 from prism_mt._core.errors import PrismError
 
 _BUCKET = 8_000_000
-"""Numbers that travel together."""
+"""Numbers per message."""
 
 
 @dataclass(frozen=True)
 class World:
-    """This process among all of a run."""
+    """This process among all processes of a run."""
 
     rank: int
     size: int
@@ -24,29 +24,29 @@ class World:
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes files and messages."""
+        """Whether this process writes files and messages."""
         return self.rank == 0
 
     def sums(self, values: Sequence[float]) -> list[float]:
-        """Each value summed over all processes, the same bits in each of them."""
+        """Sum each value over all processes, with the same bits in each of them."""
         if self.size == 1:
             return list(values)
-        # NCCL takes tensors on the device only, gloo takes both.
+        # NCCL only takes tensors on the device, gloo takes both.
         tensor = torch.tensor(values, dtype=torch.float64, device=self.device)
         dist.all_reduce(tensor)
         return [float(value) for value in tensor.tolist()]
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Wait until every process is here."""
         if self.size > 1:
             self.sums([0.0])
 
 
 def join_world(device: str) -> World:
-    """Join the processes that torchrun started, or stand alone."""
+    """Join the processes started by torchrun, or run alone."""
     cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
     if cuda and not torch.cuda.is_available():
-        raise PrismError("there is no GPU that torch can use on this machine: set device to cpu or auto")
+        raise PrismError("torch finds no usable GPU on this machine: set device to cpu or auto")
     size = int(os.environ.get("WORLD_SIZE", "1"))
     rank = int(os.environ.get("RANK", "0"))
     local = int(os.environ.get("LOCAL_RANK", "0"))
@@ -67,7 +67,7 @@ def share_weights(module: nn.Module, world: World) -> None:
 
 
 def sum_gradients(module: nn.Module, world: World) -> None:
-    """Sum gradients over processes; one with nothing to do in this step adds zeros."""
+    """Sum gradients over processes; one with nothing to do in this step contributes zeros."""
     if world.size == 1:
         return
     waiting: list[nn.Parameter] = []
@@ -86,7 +86,7 @@ def sum_gradients(module: nn.Module, world: World) -> None:
 
 
 def _sum_bucket(parameters: Sequence[nn.Parameter]) -> None:
-    """Many small messages would take longer than one of their length."""
+    """Sum several gradients in one message: many small ones would take longer."""
     if not parameters:
         return
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -98,6 +98,6 @@ def _sum_bucket(parameters: Sequence[nn.Parameter]) -> None:
 
 
 def leave_world(world: World) -> None:
-    """End the communication of processes."""
+    """Shut down communication between processes."""
     if world.size > 1 and dist.is_initialized():
         dist.destroy_process_group()

@@ -1,4 +1,4 @@
-"""The record of a run: CSV files, TensorBoard on request, and a line on standard error from time to time."""
+"""Logs of a run: CSV files, TensorBoard on request, and occasional progress lines on standard error."""
 
 import csv
 import sys
@@ -15,11 +15,11 @@ _FIGURES = ("learning_rate", "gradient_norm", "tokens", "tokens_per_second")
 
 
 class CsvLog:
-    """A CSV file whose rows start with the step; reopened, it forgets the rows after the step it goes on from."""
+    """A CSV file whose rows start with the step; when reopened, rows after the resumed step are dropped."""
 
     def __init__(self, path: Path, columns: tuple[str, ...], after: int) -> None:
         self.path, self.columns = path, columns
-        # A kill may have cut the last row.
+        # A kill may have truncated the last row.
         rows = [row for row in _read(path) if len(row) == len(columns) and int(row[0]) <= after]
         with write_atomically(path) as handle:
             writer = csv.writer(handle, lineterminator="\n")
@@ -27,7 +27,7 @@ class CsvLog:
             writer.writerows(rows)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Append one row; numbers keep all their digits, so that two runs can be compared exactly."""
+        """Append one row; numbers keep all digits, so that two runs can be compared exactly."""
         try:
             with open(self.path, "a", encoding="utf-8", newline="") as handle:
                 csv.writer(handle, lineterminator="\n").writerow([row[column] for column in self.columns])
@@ -54,7 +54,7 @@ class Recorder:
         tables: Mapping[str, tuple[str, ...]],
         tensorboard: bool,
     ) -> None:
-        """Rows after the step `after` are forgotten, -1 forgets all; `tables` are columns by file name."""
+        """Rows after step `after` are dropped (-1: all rows); `tables` maps file names to columns."""
         self._tokens, self._time = tokens, time.monotonic()
         # A single term is the loss.
         columns = ("step", "epoch", "loss", *(terms if len(terms) > 1 else ()), *_FIGURES)
@@ -65,7 +65,7 @@ class Recorder:
         self._board = _board(folder / "tensorboard", after) if tensorboard else None
 
     def train(self, row: Mapping[str, Any]) -> None:
-        """One row of train.csv; the speed is that since the last row."""
+        """Add a row to train.csv; the speed is measured since the last row."""
         now = time.monotonic()
         speed = (row["tokens"] - self._tokens) / (now - self._time)
         self._tokens, self._time = row["tokens"], now
@@ -77,7 +77,7 @@ class Recorder:
                     self._board.add_scalar(f"train/{name}", row[name], row["step"])
 
     def validation(self, step: int, tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """The rows of one validation, by file name."""
+        """Add the rows of one validation, by file name."""
         for table, rows in tables.items():
             log = self._tables[table]
             _, key, *figures = log.columns
@@ -88,7 +88,7 @@ class Recorder:
                         self._board.add_scalar(f"{table}/{name}/{row[key]}", row[name], step)
 
     def close(self) -> None:
-        """Finish the files that are still open."""
+        """Close all open files."""
         if self._board:
             self._board.close()
 
@@ -102,7 +102,7 @@ def _board(folder: Path, after: int) -> Any:
 
 
 class ProgressLine:
-    """Tells on standard error how training goes, at most every so many seconds."""
+    """Reports training progress on standard error, at most once per interval."""
 
     def __init__(self, seconds: float, total: int) -> None:
         self._seconds, self._total = seconds, total
@@ -110,7 +110,7 @@ class ProgressLine:
         self._tokens = self._steps = 0
 
     def update(self, step: int, loss: float, rate: float, tokens: int, epoch: float) -> None:
-        """Count one step and its target tokens, and show the line when it is time."""
+        """Count one step and its target tokens, and print the line when it is due."""
         self._tokens += tokens
         self._steps += 1
         now = time.monotonic()
@@ -127,7 +127,7 @@ class ProgressLine:
 
 
 def duration(seconds: float) -> str:
-    """`1 h 05 min`, `3 min` or `20 s`."""
+    """Format a duration as `1 h 05 min`, `3 min` or `20 s`."""
     minutes = int(seconds // 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"

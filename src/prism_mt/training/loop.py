@@ -1,4 +1,4 @@
-"""The training loop: exact to resume, the same with one process and with many, whatever the objective."""
+"""The training loop: exactly resumable, and the same with one process or many, whatever the objective."""
 
 import dataclasses
 import time
@@ -22,7 +22,7 @@ from prism_mt.training.stopping import Stop
 
 @dataclass
 class Progress:
-    """How far a run has come; part of every checkpoint."""
+    """Progress of a run; part of every checkpoint."""
 
     step: int = 0
     position: Position = ()
@@ -35,7 +35,7 @@ class Progress:
     plateaus: int = 0
     """Validations that were not the best so far."""
     window: dict[str, float] = field(default_factory=dict)
-    """Sums of the terms since the last row of the log."""
+    """Sums of the loss terms since the last log row."""
     window_size: int = 0
 
 
@@ -59,7 +59,7 @@ class Loop:
         share_weights(objective.module, world)
 
     def run(self) -> bool:
-        """Train to the end; False when a signal or the minutes stopped it before."""
+        """Train to the end; return False if a signal or the time limit stopped it early."""
         objective, world, progress = self.objective, self.world, self.progress
         recorder = self._recorder() if world.first else None
         line = ProgressLine(self.config.log.seconds, self.config.limits.steps)
@@ -108,7 +108,7 @@ class Loop:
         return self.config.limits.reached(progress.step, progress.examples, self.objective.epoch, progress.worse)
 
     def _update(self, update: Update[Any], recorder: Recorder | None, line: ProgressLine) -> None:
-        """One step from the batches of all processes, and what is recorded of it."""
+        """Make one step from the batches of all processes, and log it."""
         config, world, progress = self.config, self.world, self.progress
         progress.step += 1
         rate = learning_rate(
@@ -143,12 +143,12 @@ class Loop:
         return sum(weight * sums[term] for term, weight in self.objective.terms.items()) / size
 
     def gradients(self, update: Update[Any]) -> dict[str, float]:
-        """Leave the gradient of the mean loss in the parameters, that of all processes together.
+        """Leave the gradient of the mean loss over all processes in the parameters.
 
         Returns the reported sums of this process's batches.
         """
         objective, world = self.objective, self.world
-        # Dropout is a function of seed, step and process: no generator's state has to be kept.
+        # Dropout is a function of seed, step and process: no generator state has to be kept.
         torch.manual_seed((self.config.seed * 1_000_003 + self.progress.step) * 1_009 + world.rank)
         objective.module.zero_grad(set_to_none=True)
         sums = dict.fromkeys(objective.terms, 0.0)
@@ -162,17 +162,17 @@ class Loop:
         return sums
 
     def _step(self, rate: float) -> float:
-        """Clip, step, and return the gradient's length."""
+        """Clip, step, and return the gradient norm."""
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
             self.scaler.unscale_(optimizer)
         clip = self.config.optimizer.clip
         norm = nn.utils.clip_grad_norm_(self.objective.module.parameters(), clip if clip > 0 else float("inf"))
-        # Half precision overflows now and then, and the scaler leaves such a step out.
+        # Half precision overflows now and then, and the scaler skips such a step.
         if not torch.isfinite(norm) and not self.scaler.is_enabled():
             raise PrismError(
-                f"the gradient of step {self.progress.step:,} is not a number: go on from the last checkpoint "
+                f"the gradient of step {self.progress.step:,} is not a number: resume from the last checkpoint "
                 "with a lower optimizer.learning_rate"
             )
         for optimizer in self.optimizers:
@@ -181,7 +181,7 @@ class Loop:
         return float(norm)
 
     def _validate(self, recorder: Recorder | None) -> None:
-        """Measure, and remember the best weights."""
+        """Validate, and save the weights if they are the best."""
         progress, module = self.progress, self.objective.module
         training = module.training
         module.eval()
@@ -201,7 +201,7 @@ class Loop:
                 self.checkpoints.save_best(self.objective.weights())
 
     def save(self) -> None:
-        """Write a checkpoint of this moment."""
+        """Write a checkpoint of the current state."""
         if not self.world.first:
             return
         state = {
@@ -222,7 +222,7 @@ class Loop:
         }
 
     def _resume(self) -> bool:
-        """Go on from the newest checkpoint; False when there is none."""
+        """Resume from the newest checkpoint; return False if there is none."""
         found = self.checkpoints.resume(self._identity())
         if found is None:
             return False
@@ -232,7 +232,7 @@ class Loop:
         self.scaler.load_state_dict(state["scaler"])
         self.progress = Progress(**state["progress"])
         if self.world.first:
-            say(f"going on from step {self.progress.step:,}")
+            say(f"resuming from step {self.progress.step:,}")
         return True
 
 

@@ -1,4 +1,4 @@
-"""What the training loop knows of the thing it trains."""
+"""Interface between the training loop and an objective."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from prism_mt.training.distributed import World
 Batch = TypeVar("Batch")
 Weights = dict[str, Tensor]
 Position = tuple[int, ...]
-"""A place in a stream of updates, whatever it takes to go on from there; () is the beginning."""
+"""A position in a stream of updates, with whatever it takes to resume there; () is the beginning."""
 
 
 @dataclass(frozen=True)
 class Update(Generic[Batch]):
-    """The batches of one step, those of all processes together."""
+    """The batches of one step over all processes."""
 
     batches: Sequence[Batch]
     size: int
-    """What sums of losses are divided by: predicted tokens, pairs or judgments."""
+    """The divisor of summed losses: predicted tokens, pairs or judgments."""
     tokens: int
     """For the speed in the log."""
     position: Position
@@ -36,16 +36,16 @@ class Outcome:
     value: float
     """Decides which weights are best; higher is better."""
     summary: str
-    """For the line on standard error."""
+    """Shown in the progress line."""
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     """Rows of the files `NAME.csv`, without the step."""
 
 
 class Objective(Protocol[Batch]):
-    """Data, loss, validation and weights of a run; the steps themselves are the loop's.
+    """Data, loss, validation and weights of a run; the loop makes the steps.
 
-    Beside each objective stands a function that exports the result of a run, from its configuration and checkpoints
-    alone: it needs neither the data nor an objective.
+    Each objective comes with a function that exports the result of a run from its configuration and checkpoints alone,
+    without needing the data or an objective.
     """
 
     @property
@@ -54,7 +54,7 @@ class Objective(Protocol[Batch]):
 
     @property
     def terms(self) -> Mapping[str, float]:
-        """Terms of the loss with their weights. They share nothing: each can be forgotten before the next."""
+        """Loss terms with their weights. They share no graph: each can be freed before the next."""
 
     @property
     def epoch(self) -> int:
@@ -66,32 +66,32 @@ class Objective(Protocol[Batch]):
 
     @property
     def validates_ends(self) -> bool:
-        """Whether the weights before training and the last ones are validated whatever the interval."""
+        """Whether the initial and the final weights are validated whatever the interval."""
 
     @property
     def tables(self) -> Mapping[str, tuple[str, ...]]:
-        """Columns of the files that validations are recorded in, without the step; the first one is the key."""
+        """Columns of the validation files, without the step; the first one is the key."""
 
     def begin(self, world: World) -> None:
-        """Set the initial weights of a run that does not go on from a checkpoint; only the first process's count."""
+        """Set the initial weights of a new run; only the first process's count."""
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[Batch]]:
-        """All updates from a position on; a function of the seed and the position alone."""
+        """Yield all updates from a position on; a function of the seed and the position alone."""
 
     def loss(self, term: str, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Sums of a term over the batch: what is minimized, and what is reported."""
+        """Sum a term over the batch: the loss to minimize, and the value to report."""
 
     def validate(self) -> Outcome:
-        """Measure the weights as they are now; every process takes its share."""
+        """Evaluate the current weights; every process takes its share."""
 
     def identity(self) -> dict[str, Any]:
-        """What must not change between the beginning of a run and its resumption."""
+        """What must not change between the start of a run and its resumption."""
 
     def weights(self) -> Weights:
-        """What a checkpoint keeps."""
+        """The weights to keep in a checkpoint."""
 
     def load_weights(self, weights: Weights) -> None:
-        """Put back what `weights` gave."""
+        """Restore what `weights` returned."""
 
     def export_state(self) -> dict[str, Any]:
-        """What `export` needs besides weights and configuration."""
+        """What the export needs besides weights and configuration."""

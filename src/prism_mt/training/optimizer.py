@@ -1,4 +1,4 @@
-"""Adam, set up for speed, and Muon."""
+"""Adam, tuned for speed, and Muon."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from prism_mt.training.config import Optimizer
 
 
 def make_optimizers(module: nn.Module, settings: Optimizer) -> list[torch.optim.Optimizer]:
-    """Fused Adam, and Muon for the matrices inside layers where it is asked for; frozen weights are left out.
+    """Make fused Adam and, if requested, Muon for the matrices inside layers; frozen weights are left out.
 
-    Weight decay spares norms, biases and embeddings.
+    Weight decay exempts norms, biases and embeddings.
     """
     inner: list[nn.Parameter] = []
     decayed: list[nn.Parameter] = []
@@ -37,7 +37,7 @@ def make_optimizers(module: nn.Module, settings: Optimizer) -> list[torch.optim.
 
 
 def _muon(parameters: Sequence[nn.Parameter], settings: Optimizer) -> torch.optim.Optimizer:
-    """Updates as long as those of Adam, so that one learning rate serves both."""
+    """Muon with updates of the same size as Adam's, so that one learning rate serves both."""
     if not hasattr(torch.optim, "Muon"):
         raise PrismError('optimizer.kind = "muon" needs torch 2.9 or newer')
     return torch.optim.Muon(
@@ -49,7 +49,7 @@ def _muon(parameters: Sequence[nn.Parameter], settings: Optimizer) -> torch.opti
 
 
 def restore(optimizers: Sequence[torch.optim.Optimizer], states: Sequence[dict[str, Any]]) -> None:
-    """Go on with the moments of a checkpoint, but with the settings of now, which may have been changed."""
+    """Restore the moments of a checkpoint, but keep the current settings, which may have changed."""
     for optimizer, state in zip(optimizers, states, strict=True):
         ours = [{key: group[key] for key in group if key != "params"} for group in optimizer.param_groups]
         optimizer.load_state_dict(state)

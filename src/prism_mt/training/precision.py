@@ -9,14 +9,14 @@ Precision = Literal["float32", "bfloat16", "float16"]
 
 
 def choose_precision(wanted: Literal["auto", "float32", "bfloat16", "float16"], device: torch.device) -> Precision:
-    """The precision that `auto` stands for on a device, or the one that is asked for."""
+    """Resolve `auto` for a device."""
     if wanted != "auto":
         return wanted
     return "float16" if device.type == "cuda" else "float32"
 
 
 def autocast(precision: Precision, device: torch.device) -> contextlib.AbstractContextManager[Any]:
-    """Inside, matrix products are in this precision."""
+    """Run matrix multiplications in this precision inside the context."""
     if precision == "float32":
         return contextlib.nullcontext()
     return torch.autocast(device.type, getattr(torch, precision))

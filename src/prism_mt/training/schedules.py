@@ -1,4 +1,4 @@
-"""The learning rate of a step."""
+"""Learning-rate schedules."""
 
 import math
 
@@ -6,9 +6,9 @@ from prism_mt.training.config import Schedule
 
 
 def learning_rate(schedule: Schedule, peak: float, step: int, steps: int, plateaus: int = 0) -> float:
-    """Rate of update number `step` (from 1) in a run of `steps` updates (0: open end).
+    """Rate of update number `step` (from 1) in a run of `steps` updates (0: open-ended).
 
-    `plateaus` is the number of validations so far without a better result.
+    `plateaus` is the number of validations so far without improvement.
     """
     if step <= schedule.warmup:
         return peak * step / schedule.warmup

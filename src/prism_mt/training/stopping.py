@@ -1,4 +1,4 @@
-"""What ends a run before its time: a signal, or minutes that are over."""
+"""Early stops: a signal, or the time limit."""
 
 import contextlib
 import signal
@@ -11,26 +11,26 @@ from prism_mt.training.distributed import World
 
 
 class Stop:
-    """Whether the processes of a run have to stop, and why."""
+    """Decides whether the processes of a run have to stop, and why."""
 
     out_of_time = False
-    """Whether the minutes, and not a signal, stopped the run."""
+    """Whether the time limit, not a signal, stopped the run."""
 
     def __init__(self, minutes: float) -> None:
-        """The minutes begin now; 0 is no limit."""
+        """The clock starts now; 0 means no limit."""
         self._deadline = time.monotonic() + (minutes * 60 or float("inf"))
         self._received = False
 
     def needed(self, world: World) -> bool:
-        """Signals and clocks differ between processes, but all must stop after the same step, for the same reason."""
+        """Agree on stopping: signals and clocks differ between processes, but all must stop after the same step."""
         signals, late = world.sums([float(self._received), float(time.monotonic() >= self._deadline)])
         self.out_of_time = late > 0 and not signals
         return signals + late > 0
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[None]:
-        """Inside, a first SIGTERM or SIGINT is only noted, so that a step can end; a second one ends the process."""
-        if threading.current_thread() is not threading.main_thread():  # which alone may receive signals
+        """Inside, a first SIGTERM or SIGINT is only recorded, so that the step can finish; a second one kills."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
             yield
             return
         before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

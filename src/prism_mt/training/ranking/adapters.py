@@ -1,4 +1,4 @@
-"""Low-rank adapters: a frozen model learns only small matrices, whose products are added to its weights at the end."""
+"""Low-rank adapters: a frozen model learns only small matrices, whose products are finally merged into its weights."""
 
 import torch
 import torch.nn.functional as F
@@ -8,9 +8,9 @@ from prism_mt.training.ranking.config import Adapters
 
 
 class AdaptedLinear(nn.Module):
-    """A frozen linear layer, plus scale · up · down; `up` starts as zero, so that nothing changes before training.
+    """A frozen linear layer plus scale · up · down; `up` starts at zero, so that nothing changes before training.
 
-    The sum of the weights is never made in training: it would take as much memory as training all of them.
+    The weights are never summed during training: that would take as much memory as training all of them.
     """
 
     def __init__(self, linear: nn.Linear, adapters: Adapters) -> None:
@@ -33,7 +33,7 @@ class AdaptedLinear(nn.Module):
 
 
 def add_adapters(model: nn.Module, adapters: Adapters) -> None:
-    """Freeze a model and give every linear layer an adapter."""
+    """Freeze a model and add an adapter to every linear layer."""
     model.requires_grad_(False)
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
@@ -49,7 +49,7 @@ def halve_frozen(model: nn.Module, dtype: torch.dtype) -> None:
 
 
 def merge_adapters(model: nn.Module) -> None:
-    """Make the adapted weights the model's own, under their canonical names."""
+    """Merge the adapters into the model's weights, under their canonical names."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, AdaptedLinear):

@@ -1,4 +1,4 @@
-"""Every option of `prism finetune`."""
+"""Options of `prism finetune`."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from prism_mt.training.config import Checkpoints, Log, Optimizer, Rule, RunConfi
 
 @dataclass(frozen=True)
 class Ranking(Config):
-    """The loss; every term can be switched off, as the ablation of the paper does."""
+    """The loss; every term can be switched off, as in the paper's ablation."""
 
     cross_entropy: float = option(
-        "weight of translating the source into the reference; 0 leaves it out", 0.1, low=0
+        "weight of the translation cross-entropy of the reference given the source; 0: none", 0.1, low=0
     )
     forward: bool = option("rank outputs by their probability given the reference", True)
-    backward: bool = option("rank outputs by the probability of the reference given them", True)
-    # Pairs of one segment alone may ruin the comparison of segments, which tau over all outputs asks.
+    backward: bool = option("rank outputs by the probability of the reference given the output", True)
+    # Ranking within segments alone may ruin the comparison across segments, which tau over all outputs measures.
     across: float = option(
-        "weight of ranking outputs of different segments by their mean ratings, in the directions that are ranked; "
+        "weight of ranking outputs of different segments by their mean ratings, in the ranked directions; "
         "not in the paper",
         0.0,
         low=0,
@@ -30,14 +30,14 @@ class Ranking(Config):
     # It is easier to make worse outputs unlikely than better ones likely, and a small model soon finds everything
     # unlikely.
     preferred: float = option(
-        "weight of the negative log-probability of the better output of each pair, in the directions that are "
-        "ranked; not in the paper",
+        "weight of the negative log-probability of the better output of each pair, in the ranked "
+        "directions; not in the paper",
         0.0,
         low=0,
     )
-    margin: float = option("by how much the better output has to win", 0.1, low=0)
+    margin: float = option("margin by which the better output has to win", 0.1, low=0)
     scores: Literal["probabilities", "log-probabilities"] = option(
-        "what has to differ by the margin: mean log-probabilities of tokens, or (as published) their exponentials",
+        "scores that the margin applies to: mean token log-probabilities, or (as published) their exponentials",
         "probabilities",
     )
 
@@ -49,31 +49,33 @@ class Ranking(Config):
 
 @dataclass(frozen=True)
 class Adapters(Config):
-    """Low-rank changes of all linear layers instead of changes of all weights; merged at the end."""
+    """Low-rank adapters on all linear layers instead of training all weights; merged at the end."""
 
-    rank: int = option("rank of the changes; 0 trains all weights", 0, low=0)
-    scale: float = option("factor of the changes", 1.0)
+    rank: int = option("rank; 0: train all weights", 0, low=0)
+    scale: float = option("scaling factor", 1.0)
 
 
 @dataclass(frozen=True)
 class SegmentBatches(Config):
-    """How segments are put together."""
+    """Batching of segments."""
 
-    tokens: int = option("largest padded batch: outputs times tokens of the longest of them", 2000, low=1)
-    # Every output is decoded once per direction; decoding every pair by itself, as the paper's 360 thousand tokens are
-    # counted, takes some twenty times as many for the same segments.
-    update_tokens: int = option("decoded tokens in one update", 16_000, low=1)
+    tokens: int = option("maximum padded batch size: outputs times tokens of the longest", 2000, low=1)
+    # Every output is decoded once per direction; decoding every pair separately, which is how the paper counts its
+    # 360 thousand tokens, takes some twenty times as many for the same segments.
+    update_tokens: int = option("decoded tokens per update", 16_000, low=1)
     max_length: int = option(
-        "texts of more pieces are left out with their pairs, with a warning that counts them", 250, low=1
+        "maximum pieces of a text; longer ones are left out with their pairs, and a warning counts them",
+        250,
+        low=1,
     )
 
 
 @dataclass(frozen=True)
 class RankingValidation(Config):
-    """What is measured on held-out pairs; the model before training and the last one are always measured."""
+    """Validation on held-out pairs; the initial and the final model are always validated."""
 
-    every: int = option("updates between two validations", 20, low=1)
-    segments: int = option("validation segments of each language pair at most; 0 takes all", 0, low=0)
+    every: int = option("updates between validations", 20, low=1)
+    segments: int = option("maximum number of validation segments per language pair; 0: all", 0, low=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +83,7 @@ class FinetuneConfig(RunConfig):
     """A run that fine-tunes a model on human judgments."""
 
     name: str = option("name of the model")
-    train: tuple[Path, ...] = option("files of `prism judgments pairs`")
+    train: tuple[Path, ...] = option("files written by `prism judgments pairs`")
     valid: tuple[Path, ...] = option("files with held-out pairs")
     model: str = option("model to fine-tune", DEFAULT_MODEL)
     dropout: float = option("dropout", 0.0, low=0, high=1)
@@ -92,15 +94,15 @@ class FinetuneConfig(RunConfig):
     batches: SegmentBatches = option("table: batches", SegmentBatches())
     validation: RankingValidation = option("table: validation", RankingValidation())
     checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(export="best"))
-    log: Log = option("table: the record of the run", Log(every=1))
+    log: Log = option("table: logging", Log(every=1))
 
     def rules(self) -> list[Rule]:
-        """What no single value shows to be wrong."""
-        return [(not self.train or not self.valid, "name files of pairs under train and under valid")]
+        """Rules that involve several settings."""
+        return [(not self.train or not self.valid, "set train and valid to files of pairs")]
 
 
 def load_finetune_config(path: Path) -> FinetuneConfig:
-    """Read a configuration; its relative paths, a model's folder among them, become relative to the file."""
+    """Read a configuration; relative paths in it, including a model's folder, are resolved against the file."""
     config = load_toml(path, FinetuneConfig)
     folder = path.parent
     model = folder / config.model

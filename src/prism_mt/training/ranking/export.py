@@ -1,4 +1,4 @@
-"""From the checkpoints of fine-tuning to a model directory."""
+"""Export a fine-tuned model from its checkpoints."""
 
 import csv
 import dataclasses
@@ -30,11 +30,11 @@ def export_finetuned(config: FinetuneConfig) -> Path:
     if config.checkpoints.export == "best":
         made = f"{made}, after {state['progress']['best_step']:,} updates"
         if state["progress"]["best_step"] == 0:
-            _LOG.warning("no validation found anything better than the model before training: it is written")
+            _LOG.warning("no validation improved on the initial model, so it is exported unchanged")
     network = adapted_network(base, config)
     load_trained(network, trained)
     merge_adapters(network)
-    # The digest of the original files identifies the original model, which this is no longer.
+    # The digest of the original files identifies the original model, which this no longer is.
     spec = dataclasses.replace(base.spec, name=config.name, origin_digest="")
     folder = config.output / "model"
     card = _card(config, base, made)
@@ -44,7 +44,7 @@ def export_finetuned(config: FinetuneConfig) -> Path:
 
 
 def _card(config: FinetuneConfig, base: ModelDirectory, made: str) -> str:
-    """How it was made, and the course of validation from the model before training on."""
+    """The model card: how it was made, and the validation history from the initial model on."""
     with open(config.output / "valid.csv", encoding="utf-8", newline="") as handle:
         rows = list(csv.DictReader(handle))
     lines = [
@@ -69,7 +69,7 @@ def _card(config: FinetuneConfig, base: ModelDirectory, made: str) -> str:
             f"- Learning rate {config.optimizer.learning_rate:g}, seed {config.seed}",
             f"- Weights: {made}",
             "",
-            "On held-out pairs; step 0 is the model before:",
+            "On held-out pairs; step 0 is the initial model:",
             "",
             "| step | pair | ranking accuracy | tau | mean probability | pairs |",
             "|---|---|---|---|---|---|",

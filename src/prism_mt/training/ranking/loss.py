@@ -1,7 +1,7 @@
 """Cross-entropy and bidirectional pairwise ranking (Vamvas et al. 2023), segment by segment.
 
-Every output of a segment is decoded once given the reference, which is encoded once for all of them, and the
-reference once given every output; the hinge terms of all raters and pairs are taken from those scores.
+Every output of a segment is decoded once given the reference, which is encoded only once, and the reference once given
+every output; the hinge terms of all raters and pairs are computed from those scores.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from prism_mt.models.spec import Conventions
 from prism_mt.training.ranking.config import Ranking
 from prism_mt.training.ranking.segments import EncodedSegment, Ids
 
-# Rows of logits at a time; they are computed again for the gradient instead of being kept.
+# Rows of logits at a time; they are recomputed for the gradient instead of being kept.
 _CHUNK = 512
 Term = Literal["cross_entropy", "forward", "backward"]
 
 
 def hinge(scores: Tensor, better: Tensor, worse: Tensor, margin: float) -> Tensor:
-    """Σ max(0, margin - score of the better + score of the worse), over pairs of places among the scores."""
+    """Σ max(0, margin - score of the better + score of the worse), over pairs of score indices."""
     return (margin - scores[better] + scores[worse]).clamp_min(0.0).sum()
 
 
 def pairs_across(segments: Sequence[EncodedSegment], minimum: float = 0.1) -> list[tuple[int, int]]:
-    """Places of a better and a worse output of two segments of one language pair, by mean ratings."""
+    """Indices of a better and a worse output from two segments of one language pair, by mean ratings."""
     outputs = [(segment.lp, number, score) for number, segment in enumerate(segments) for score in segment.scores]
     return [
         (place, other)
@@ -46,7 +46,7 @@ class RankingLoss(nn.Module):
 
     @property
     def weights(self) -> dict[Term, float]:
-        """The terms of the loss that are switched on; it is their weighted sum."""
+        """The active loss terms and their weights; the loss is the weighted sum."""
         ranking = self.ranking
         weights: dict[Term, float] = {
             "cross_entropy": ranking.cross_entropy,
@@ -56,16 +56,16 @@ class RankingLoss(nn.Module):
         return {term: weight for term, weight in weights.items() if weight}
 
     def forward(self, term: Term, segments: Sequence[EncodedSegment]) -> Tensor:
-        """A term's sum over all pairs. They share nothing, so that each can be forgotten before the next."""
+        """Sum a term over all pairs. Terms share no graph, so that each can be freed before the next."""
         if term == "cross_entropy":
             return self._cross_entropy(segments)
         scores = self.forward_scores(segments) if term == "forward" else self.backward_scores(segments)
         return self._ranked(segments, scores)
 
     def _ranked(self, segments: Sequence[EncodedSegment], scores: Tensor) -> Tensor:
-        """The hinge terms of scores, and what makes better outputs likely.
+        """Hinge terms of the scores, plus the term that makes better outputs likely.
 
-        Pairs across segments, where they are asked for, count together as much as all others times their weight.
+        Pairs across segments, if enabled, count together as much as all others times their weight.
         """
         ranking, pairs, start = self.ranking, [], 0
         for segment in segments:
@@ -81,13 +81,13 @@ class RankingLoss(nn.Module):
         return total - ranking.preferred * scores[places[:, 0]].sum()
 
     def forward_scores(self, segments: Sequence[EncodedSegment]) -> Tensor:
-        """Mean log-probability of the tokens of every output given its reference."""
+        """Mean token log-probability of every output given its reference."""
         rows = [row for row, segment in enumerate(segments) for _ in segment.output_targets]
         targets = [target for segment in segments for target in segment.output_targets]
         return self.scores([segment.reference_source for segment in segments], rows, targets)
 
     def backward_scores(self, segments: Sequence[EncodedSegment]) -> Tensor:
-        """Mean log-probability of the tokens of the reference given every output."""
+        """Mean token log-probability of the reference given every output."""
         sources = [source for segment in segments for source in segment.output_sources]
         targets = [segment.reference_target for segment in segments for _ in segment.output_sources]
         return self.scores(sources, list(range(len(sources))), targets)
@@ -110,7 +110,7 @@ class RankingLoss(nn.Module):
         return total / counted.sum(1)
 
     def _cross_entropy(self, segments: Sequence[EncodedSegment]) -> Tensor:
-        """Of the reference given the source, once for every pair of the segment."""
+        """Cross-entropy of the reference given the source, counted once per pair of the segment."""
         sources = [segment.source for segment in segments]
         targets = [segment.reference_target for segment in segments]
         scores = self.scores(sources, list(range(len(segments))), targets)
@@ -130,7 +130,7 @@ class RankingLoss(nn.Module):
         return torch.cat(parts)
 
     def _padded(self, sequences: Sequence[Ids]) -> tuple[Tensor, Tensor]:
-        """(B, T) ids and a mask that is true at padding."""
+        """(B, T) ids and a mask that is True at padding."""
         longest = max(map(len, sequences))
         rows = [list(ids) + [self.conventions.pad] * (longest - len(ids)) for ids in sequences]
         lengths = torch.tensor([len(ids) for ids in sequences], device=self._device)

@@ -1,4 +1,4 @@
-"""The network that is fine-tuned, and which of its weights are trained."""
+"""The network to fine-tune, and which of its weights are trained."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from prism_mt.training.ranking.config import FinetuneConfig
 
 
 def origin(base: ModelDirectory, config: FinetuneConfig) -> dict[str, Any]:
-    """What trained weights are changes of: without it they mean nothing."""
+    """The base of the trained weights, without which they are meaningless."""
     return {"model": base.digest, "adapters": dataclasses.asdict(config.adapters)}
 
 
 def adapted_network(base: ModelDirectory, config: FinetuneConfig) -> Transformer:
-    """The model to be trained, with adapters where they are asked for."""
+    """The model to train, with adapters if configured."""
     network = from_weights(base.spec.architecture, base.weights())
     if config.adapters.rank:
         add_adapters(network, config.adapters)
@@ -35,7 +35,7 @@ def trained_weights(network: Transformer) -> dict[str, Tensor]:
 
 
 def load_trained(network: Transformer, weights: Mapping[str, Tensor]) -> None:
-    """Put back what `trained_weights` gave."""
+    """Restore what `trained_weights` returned."""
     trained = trained_weights(network).keys()
     if weights.keys() != trained:
         odd = min(weights.keys() ^ trained)

@@ -1,4 +1,4 @@
-"""The objective of `prism finetune`: to order outputs as people do, and still to translate."""
+"""The objective of `prism finetune`: rank outputs as humans do without forgetting how to translate."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ from prism_mt.training.ranking.validation import RankingQuality, criterion, vali
 
 
 class RankingObjective:
-    """Fine-tuning of a model on the pairs of `prism judgments pairs`."""
+    """Fine-tunes a model on the pairs written by `prism judgments pairs`."""
 
     validates_ends = True
 
@@ -56,10 +56,10 @@ class RankingObjective:
         self._pairs = digest_segments([*self.stream.epoch(0), *self.validation])
 
     def begin(self, world: World) -> None:
-        """Nothing: the weights are the model's."""
+        """Do nothing: the initial weights are the model's."""
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[list[EncodedSegment]]]:
-        """Segments of about `update_tokens` tokens each, cut into batches."""
+        """Yield updates of about `update_tokens` tokens, cut into batches of segments."""
         (examples,) = position or (0,)
         batches = self.config.batches
         for segments in self.stream.updates(examples, batches.update_tokens):
@@ -69,12 +69,12 @@ class RankingObjective:
             yield Update(cut_batches(segments, batches.tokens), pairs, tokens, (examples,), examples)
 
     def loss(self, term: str, batch: list[EncodedSegment]) -> tuple[Tensor, Tensor]:
-        """A term's sum over all pairs."""
+        """Sum a term over all pairs."""
         value: Tensor = self.module(cast(Term, term), batch)
         return value, value
 
     def validate(self) -> Outcome:
-        """Accuracy and tau on held-out pairs, in float32 whatever the precision of training."""
+        """Accuracy and tau on held-out pairs, in float32 whatever the training precision."""
         qualities = validate_ranking(self.module, self.validation, self.config.batches.tokens, self.world)
         shown = "  ".join(f"{one.pair} accuracy {one.accuracy:.4f} tau {one.tau:.4f}" for one in qualities)
         rows = [dataclasses.asdict(quality) for quality in qualities]
@@ -89,11 +89,11 @@ class RankingObjective:
         }
 
     def weights(self) -> Weights:
-        """Only what is trained: with adapters that is a small part of the model."""
+        """The trained weights only: with adapters, a small part of the model."""
         return trained_weights(self.model)
 
     def load_weights(self, weights: Weights) -> None:
-        """Put back what `weights` gave."""
+        """Restore what `weights` returned."""
         load_trained(self.model, weights)
 
     def export_state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ranked segments as ids, and the order in which fine-tuning meets them."""
+"""Ranked segments as ids, and their order in fine-tuning."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class EncodedSegment:
-    """A ranked segment as a model reads (`source`) and writes (`target`) it."""
+    """A ranked segment as model input (`source`) and output (`target`)."""
 
     lp: str
     source: Ids
@@ -31,7 +31,7 @@ class EncodedSegment:
 
     @cached_property
     def longest(self) -> int:
-        """Tokens of the longest text."""
+        """Tokens in the longest text."""
         texts = (
             self.source,
             self.reference_source,
@@ -43,7 +43,7 @@ class EncodedSegment:
 
     @cached_property
     def tokens(self) -> int:
-        """Tokens that are decoded for it in both directions."""
+        """Tokens decoded for it in both directions."""
         count = len(self.output_targets)
         return sum(map(len, self.output_targets)) + count * len(self.reference_target)
 
@@ -89,7 +89,7 @@ def _encode(segment: RankedSegment, model: ModelDirectory) -> EncodedSegment:
 
 
 def digest_segments(segments: Sequence[EncodedSegment]) -> str:
-    """Identity of segments, their ratings and their order."""
+    """Hash segments, their ratings and their order."""
     digest = hashlib.sha256()
     for segment in segments:
         digest.update(repr(dataclasses.astuple(segment)).encode())
@@ -97,7 +97,7 @@ def digest_segments(segments: Sequence[EncodedSegment]) -> str:
 
 
 class RoundRobin:
-    """Segments of all language pairs in turn; the smaller ones come again until the largest has come once."""
+    """Segments of all language pairs in turn; smaller pairs repeat until the largest has been seen once."""
 
     def __init__(self, segments: Sequence[EncodedSegment], seed: int) -> None:
         self._by_pair: dict[str, list[EncodedSegment]] = {}
@@ -108,7 +108,7 @@ class RoundRobin:
 
     @property
     def examples(self) -> int:
-        """Segments in one epoch, those that come again included."""
+        """Segments in one epoch, including repetitions."""
         return self._largest * len(self._by_pair)
 
     def epoch(self, number: int) -> list[EncodedSegment]:
@@ -122,7 +122,7 @@ class RoundRobin:
         return [segment for turn in zip(*turns, strict=True) for segment in turn]
 
     def updates(self, position: int, tokens: int) -> Iterator[list[EncodedSegment]]:
-        """Segments of about `tokens` tokens each, from a position on; none of them crosses the end of an epoch."""
+        """Yield updates of about `tokens` tokens from a position on; none crosses the end of an epoch."""
         while True:
             number, start = divmod(position, self.examples)
             update: list[EncodedSegment] = []
@@ -139,7 +139,7 @@ class RoundRobin:
 
 
 def cut_batches(segments: Sequence[EncodedSegment], tokens: int) -> list[list[EncodedSegment]]:
-    """Segments of like length together, each batch within `tokens` padded tokens unless it is a single segment."""
+    """Batch segments of similar length, each batch within `tokens` padded tokens unless it is a single segment."""
     batches: list[list[EncodedSegment]] = []
     rows = 0
     for segment in sorted(segments, key=lambda one: one.longest):

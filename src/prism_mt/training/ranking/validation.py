@@ -1,4 +1,4 @@
-"""How well a model orders held-out outputs as people do."""
+"""How well a model ranks held-out outputs as humans do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from prism_mt.training.ranking.segments import EncodedSegment, cut_batches
 
 @dataclass(frozen=True)
 class RankingQuality:
-    """A model on the held-out segments of one language pair.
+    """Ranking quality on the held-out segments of one language pair.
 
-    Accuracy tells outputs of one segment apart; tau over all outputs also asks which segments went well. Fine-tuning
+    Accuracy compares outputs of one segment; tau over all outputs also measures which segments went well. Fine-tuning
     may improve one and ruin the other.
     """
 
     pair: str
     accuracy: float
-    """Share of the raters' pairs in the right order."""
+    """Share of the raters' pairs ranked correctly."""
     tau: float
     """Kendall's tau-b of mean ratings and scores, all outputs pooled."""
     probability: float
-    """Mean of exp(score): how the magnitude of scores drifts."""
+    """Mean of exp(score), which shows how the magnitude of scores drifts."""
     pairs: int
 
 
@@ -53,7 +53,7 @@ def validate_ranking(
 
 
 def criterion(qualities: Sequence[RankingQuality]) -> float:
-    """What decides which model is best: the mean of accuracy and tau over all language pairs."""
+    """The model selection criterion: the mean of accuracy and tau over all language pairs."""
     values = [(quality.accuracy + quality.tau) / 2 for quality in qualities]
     return float(np.nan_to_num(np.mean(values), nan=-1.0))
 

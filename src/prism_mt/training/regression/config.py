@@ -1,4 +1,4 @@
-"""Every option of `prism metric train`."""
+"""Options of `prism metric train`."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class MetricConfig(RunConfig):
         "tab-separated files whose first line names the columns ref (or src), hyp, score, and where only some outputs "
         "can be ranked against each other, group"
     )
-    dev: tuple[Path, ...] = option("files to validate on after every epoch")
+    dev: tuple[Path, ...] = option("validation files, used after every epoch")
     kind: Literal["bilstm", "bilstm-attention", "esim"] = option("network", "esim")
     encoder: str = option("encoder, as `--encoder` names it", "minilm")
     layer: int | None = option(
@@ -28,7 +28,7 @@ class MetricConfig(RunConfig):
     )
     language: str = option("language of outputs and references", "en")
     side: Literal["ref", "src"] = option(
-        "column that outputs are compared with; src needs an encoder of both languages", "ref"
+        "column to compare outputs with; src needs an encoder for both languages", "ref"
     )
     source_language: str = option("language of the sources", "")
     model: str = option("translation model, where the encoder is its own", DEFAULT_MODEL)
@@ -44,16 +44,16 @@ class MetricConfig(RunConfig):
         low=0,
         high=0.9,
     )
-    hidden: int = option("hidden units of each direction", 300, low=1)
-    pieces: int = option("pieces of a text that are read", 100, low=1)
-    batch: int = option("judgments in a batch", 32, low=1)
+    hidden: int = option("hidden units per direction", 300, low=1)
+    pieces: int = option("maximum pieces read per text", 100, low=1)
+    batch: int = option("judgments per batch", 32, low=1)
     optimizer: Optimizer = option("table: the optimizer", Optimizer(learning_rate=4e-4, beta2=0.999, clip=10.0))
     schedule: Schedule = option("table: the learning rate", Schedule("plateau", warmup=0))
     limits: Limits = option("table: when training ends", Limits(epochs=50, patience=4))
     checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(export="best"))
 
     def rules(self) -> list[Rule]:
-        """What no single value shows to be wrong."""
+        """Rules that involve several settings."""
         kept = self.checkpoints
         return [
             (not self.train or not self.dev, "training a metric needs a file under `train` and one under `dev`"),
@@ -62,7 +62,7 @@ class MetricConfig(RunConfig):
 
 
 def load_metric_config(path: Path) -> MetricConfig:
-    """Read a configuration; its relative paths become relative to the file."""
+    """Read a configuration; relative paths in it are resolved against the file."""
     config = load_toml(path, MetricConfig)
     folder = path.parent
     return dataclasses.replace(

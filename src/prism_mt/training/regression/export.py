@@ -1,4 +1,4 @@
-"""From the checkpoints of `prism metric train` to a metric directory."""
+"""Export a learned metric from its checkpoints."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from prism_mt.training.regression.config import MetricConfig
 
 
 def describe_metric(config: MetricConfig, digest: str, layers: int, width: int) -> MetricSpec:
-    """The description of the metric that a run makes, over an encoder with this digest and size."""
+    """Describe the metric that a run trains over an encoder with this digest and size."""
     return MetricSpec(
         config.kind,
         config.encoder,
@@ -25,7 +25,7 @@ def describe_metric(config: MetricConfig, digest: str, layers: int, width: int) 
 
 
 def export_metric(config: MetricConfig) -> Path:
-    """Write the metric into the folder of the run itself, and return the folder."""
+    """Write the metric into the run's own folder, and return the folder."""
     checkpoints = open_checkpoints(config, 0)
     newest = checkpoints.check({"kind": config.kind, "hidden": config.hidden})
     if newest is None:

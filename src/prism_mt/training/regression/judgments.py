@@ -1,4 +1,4 @@
-"""Judged outputs, as `prism metric train` reads them."""
+"""Judged outputs, the training data of `prism metric train`."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from prism_mt.text.lines import open_lines
 
 @dataclass(frozen=True)
 class JudgedOutput:
-    """One output with its reference or source, and what people think of it."""
+    """One output with its reference or source, and its human score."""
 
     other: str
     hypothesis: str
@@ -31,7 +31,7 @@ def read_judged_outputs(path: Path, side: Literal["ref", "src"] = "ref") -> Iter
     header = next(rows, [])
     missing = [name for name in columns if name not in header]
     if missing:
-        raise PrismError(f"{path}, line 1 must name the columns {', '.join(columns)}: there is no {missing[0]}")
+        raise PrismError(f"{path}, line 1 must name the columns {', '.join(columns)}; {missing[0]} is missing")
     other, hypothesis, score = (header.index(name) for name in columns)
     group = header.index("group") if "group" in header else None
     for number, row in enumerate(rows, start=2):

@@ -1,4 +1,4 @@
-"""The objective of `prism metric train`: scores like people's, over the vectors of a frozen encoder."""
+"""The objective of `prism metric train`: regression to human scores over the vectors of a frozen encoder."""
 
 import hashlib
 import math
@@ -29,7 +29,7 @@ _KEPT = ("kind", "layer", "language", "side", "source_language", "loss", "margin
 
 
 class RegressionObjective:
-    """Training of a metric on single judgments; an epoch is a pass through all of them."""
+    """Trains a metric on individual judgments; an epoch is a pass through all of them."""
 
     validates_ends = False
 
@@ -60,14 +60,14 @@ class RegressionObjective:
             self.other_encoder.prepare(texts[1], advance)
 
     def begin(self, world: World) -> None:
-        """Start from another metric's network, where that is asked for."""
+        """Start from another metric's network, if configured."""
         if self._start:
             found = read_spec(self._start)
             for name in ("kind", "encoder_digest", "layer", "layers", "width", "hidden"):
                 theirs, ours = getattr(found, name), getattr(self.spec, name)
                 if theirs != ours:
                     raise PrismError(
-                        f"{self._start} cannot be the start: its {name} is {theirs}, here it is {ours}"
+                        f"{self._start} cannot be the starting point: its {name} is {theirs}, not {ours}"
                     )
             weights = read_weights(self._start, found)
             self.module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
@@ -89,7 +89,7 @@ class RegressionObjective:
             epoch, done = epoch + 1, 0
 
     def loss(self, term: str, batch: list[JudgedOutput]) -> tuple[Tensor, Tensor]:
-        """The mean loss of the batch, as often as it has judgments."""
+        """The mean loss of the batch times its number of judgments."""
         human = torch.tensor([row.score for row in batch], device=self.world.device)
         scores = self._scores(batch)
         mean = scores.new_zeros(())
@@ -107,7 +107,7 @@ class RegressionObjective:
         return scores
 
     def validate(self) -> Outcome:
-        """Pearson over all of dev."""
+        """Pearson correlation over all validation data."""
         parts = [
             self._scores(self.dev[start : start + _DEV_BATCH]) for start in range(0, len(self.dev), _DEV_BATCH)
         ]
@@ -116,28 +116,28 @@ class RegressionObjective:
             found = float(np.corrcoef(scores, [row.score for row in self.dev])[0, 1])
         if not math.isfinite(found):
             raise PrismError(
-                "the correlation with the scores of dev is undefined: all scores there are equal, or training has "
-                "gone astray, which a lower optimizer.learning_rate may prevent"
+                "the correlation with the dev scores is undefined: either they are all equal, or training has "
+                "diverged, which a lower optimizer.learning_rate may prevent"
             )
         return Outcome(found, f"dev Pearson {found:.4f}", {"valid": [{"set": "dev", "pearson": found}]})
 
     def identity(self) -> dict[str, Any]:
         """Network, loss, encoder and judgments."""
         settings = {name: getattr(self.config, name) for name in _KEPT}
-        for name in ("train", "dev"):  # by content: paths depend on the folder that the command is given in
+        for name in ("train", "dev"):  # by content: paths depend on the working directory
             settings[name] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in getattr(self.config, name)]
         return {**settings, "encoder": self.spec.encoder_digest}
 
     def weights(self) -> Weights:
-        """The network's, not the encoder's."""
+        """The network's weights, not the encoder's."""
         return self.module.state_dict()
 
     def load_weights(self, weights: Weights) -> None:
-        """Put back what `weights` gave."""
+        """Restore what `weights` returned."""
         self.module.load_state_dict(weights)
 
     def export_state(self) -> dict[str, Any]:
-        """What the encoder is, so that exporting does not have to open it."""
+        """Description of the encoder, so that the export does not have to open it."""
         spec = self.spec
         return {"digest": spec.encoder_digest, "layers": spec.layers, "width": spec.width}
 
@@ -165,7 +165,7 @@ def _group(rows: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
 
 
 def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
-    """Of outputs, and of references or sources."""
+    """Encoders of outputs, and of references or sources."""
 
     def model() -> ModelDirectory:
         return open_model(config.model, offline)

@@ -1,4 +1,4 @@
-"""Planned batches as tensors."""
+"""Turn planned batches into tensors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,28 +20,28 @@ USUAL = Conventions()
 
 @dataclass(frozen=True)
 class Batch:
-    """What the model and the loss need of B sentence pairs."""
+    """Model input and targets of B sentence pairs."""
 
     source: Tensor
     """(B, S) ids."""
     source_padding: Tensor | None
-    """(B, S), true at padding; None where there is none, which saves the mask."""
+    """(B, S), True at padding; None if there is none, which saves the mask."""
     target_input: Tensor
     """(B, T) ids."""
     counted: Tensor
     """(N,) positions in the flattened target whose next token is predicted: not those before the tag or padding."""
     wanted: Tensor
-    """(N,) ids that are to be predicted there."""
+    """(N,) ids to be predicted there."""
 
     def to(self, device: torch.device) -> "Batch":
-        """The same on a device."""
+        """Move the batch to a device."""
         padding = None if self.source_padding is None else self.source_padding.to(device)
         moved = (tensor.to(device) for tensor in (self.target_input, self.counted, self.wanted))
         return Batch(self.source.to(device), padding, *moved)
 
 
 class Collator:
-    """Reads the pieces of a plan, adds special tokens and mistakes, and pads."""
+    """Reads the pieces of a plan, adds special tokens and noise, and pads."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Collator:
         conventions: Conventions = USUAL,
         with_source: bool = True,
     ) -> None:
-        """`vocabulary` is that of targets, which has the tags."""
+        """`vocabulary` is the target vocabulary, which has the tags."""
         self.data, self.denoising, self.conventions = data, denoising, conventions
         self.with_source = with_source
         self.tags = language_tags(vocabulary, data.meta.languages, str(data.folder))
@@ -68,7 +68,7 @@ class Collator:
         return self._tensors(sources, targets, [self.tags[language] for language in languages])
 
     def _sources(self, plan: Plan) -> list[NDArray[np.int64]]:
-        """Sources, some of which are their targets with mistakes."""
+        """Sources, some of which are noisy copies of their targets."""
         pairs = [self._as_sources(int(row), bool(swap)) for row, swap in zip(plan.rows, plan.reverse, strict=True)]
         draw, everything = np.random.default_rng(plan.seed), np.concatenate([target for _, target in pairs])
         return [
@@ -77,12 +77,12 @@ class Collator:
         ]
 
     def _as_sources(self, row: int, swap: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Both texts in the pieces of sources, the one to be translated first."""
+        """Both texts in source pieces, the one to be translated first."""
         source, target = (side.astype(np.int64) for side in self.data.pair_as_sources(row))
         return (target, source) if swap else (source, target)
 
     def _tensors(self, sources: list[Any], targets: list[Any], tags: list[int]) -> Batch:
-        """Source: as the conventions have it. Target: end, tag, pieces, end."""
+        """Source: according to the conventions. Target: end, tag, pieces, end."""
         pad, eos = self.conventions.pad, self.conventions.eos
         given = [self.conventions.encode_source(left.tolist(), None, None) for left in sources]
         source = np.full((len(sources), max(map(len, given))), pad, dtype=np.int64)
@@ -92,7 +92,7 @@ class Collator:
             target[row, 2 : len(right) + 2], target[row, len(right) + 2] = right, eos
         target[:, 0], target[:, 1] = eos, tags
         lengths = np.array([len(right) for right in targets])
-        # Token 2 and later ones are predicted, from the state before each.
+        # Tokens from the second on are predicted, each from the state before it.
         predicted = np.arange(target.shape[1] - 1)[None, :]
         counted = np.flatnonzero((predicted >= 1) & (predicted <= lengths[:, None] + 1))
         padding = source == pad

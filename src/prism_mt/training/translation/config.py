@@ -1,4 +1,4 @@
-"""Every option of `prism train`."""
+"""Options of `prism train`."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from prism_mt.training.config import Checkpoints, Rule, RunConfig
 
 @dataclass(frozen=True)
 class Batches(Config):
-    """How examples are chosen and put together."""
+    """Selection and batching of examples."""
 
     tokens: int = option(
-        "largest padded batch: sentences times tokens of the longest of them, on the longer side", 4000, low=1
+        "maximum padded batch size: sentences times tokens of the longest, on the longer side", 4000, low=1
     )
-    accumulate: int = option("batches of each process in one step", 1, low=1)
-    buffer: int = option("examples that are drawn at once, sorted by length and cut into batches", 16384, low=1)
+    accumulate: int = option("batches per process and step", 1, low=1)
+    buffer: int = option("examples drawn at a time, then sorted by length and cut into batches", 16384, low=1)
     max_length: int = option(
-        "pairs with more pieces on a side are left out, with a warning that counts them", 200, low=1
+        "maximum pieces on either side; longer pairs are left out, and a warning counts them", 200, low=1
     )
-    temperature: float = option("draw language pairs in proportion to size^(1 / temperature)", 1.0, low=0)
+    temperature: float = option("sample language pairs in proportion to size^(1 / temperature)", 1.0, low=0)
     weights: dict[str, float] = option(
-        'a factor for single language pairs, like "de-zh" = 2; 0 leaves one out', {}
+        'factors for individual language pairs, such as "de-zh" = 2; 0 leaves a pair out', {}
     )
 
     def __post_init__(self) -> None:
@@ -38,23 +38,23 @@ class Batches(Config):
 
 @dataclass(frozen=True)
 class Denoising(Config):
-    """Copies whose source is the target with mistakes; the probabilities are those of a source piece."""
+    """Denoising examples, whose source is a noisy copy of the target; probabilities are per source piece."""
 
-    share: float = option("share of the examples that become such copies", 0.0, low=0, high=1)
+    share: float = option("share of denoising examples", 0.0, low=0, high=1)
     drop: float = option("probability that a piece is dropped", 0.1, low=0, high=1)
     replace: float = option(
-        "probability that a piece is replaced by one of another sentence in the batch", 0.1, low=0, high=1
+        "probability that a piece is replaced by one from another sentence of the batch", 0.1, low=0, high=1
     )
     shuffle: float = option("probability that a piece is moved by up to three places", 0.1, low=0, high=1)
 
 
 @dataclass(frozen=True)
 class Initial(Config):
-    """What a run starts from, instead of random weights."""
+    """Initial weights, other than random."""
 
     encoder: str = option(
-        "take the encoder of a model directory, of a .safetensors file with the weight names of our models, or of an "
-        "encoder (e5, or the folder of a BERT): all weights whose names and shapes fit; embeddings piece by piece",
+        "initialize the encoder from a model directory, a .safetensors file with our weight names, or an "
+        "encoder (e5, or a BERT folder): all weights whose names and shapes match; embeddings piece by piece",
         "",
     )
     decoder: bool = option(
@@ -66,13 +66,11 @@ class Initial(Config):
 
 @dataclass(frozen=True)
 class Validation(Config):
-    """What is measured on the validation part of the data."""
+    """Validation on the held-out part of the data."""
 
-    every: int = option("steps between validations; 0 never validates", 1000, low=0)
-    rows: int = option("rows of each language pair at most, each in both directions", 200, low=1)
-    translations: int = option(
-        "rows of each pair that are translated, for BLEU and chrF of each direction", 0, low=0
-    )
+    every: int = option("steps between validations; 0: never", 1000, low=0)
+    rows: int = option("maximum number of rows per language pair, each in both directions", 200, low=1)
+    translations: int = option("rows per pair to translate for BLEU and chrF of each direction", 0, low=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,21 +79,21 @@ class TrainConfig(RunConfig):
 
     name: str = option("name of the model")
     architecture: Shape = option("table: the architecture; the vocabularies come with the data")
-    kind: Literal["translation", "language-model"] = option("what is trained", "translation")
+    kind: Literal["translation", "language-model"] = option("kind of model", "translation")
     data: Path = option("data directory, made by `prism corpus prepare`", Path("data"))
     dropout: float = option("dropout", 0.1, low=0, high=1)
-    label_smoothing: float = option("share of the probability that is spread over all pieces", 0.1, low=0, high=1)
+    label_smoothing: float = option("probability mass spread over all pieces", 0.1, low=0, high=1)
     embeddings: Literal["random", "cooccurrence"] = option(
-        "initial piece vectors; cooccurrence brings translations close together by counting them", "random"
+        "initial embeddings; cooccurrence places translations close together, by counting", "random"
     )
     initial: Initial = option("table: initial weights", Initial())
-    frozen: tuple[Literal["encoder"], ...] = option("parts of the model that are not trained", ())
+    frozen: tuple[Literal["encoder"], ...] = option("parts of the model to freeze", ())
     source_symbols: tuple[Literal["bos", "pieces", "eos"], ...] | None = option(
-        "tokens of a source (default: those of the model that initial.encoder names, else pieces and eos)", None
+        "tokens of a source (default: those of the initial.encoder model, else pieces and eos)", None
     )
     negatives: int = option(
-        "sampled softmax: train with the pieces of each batch and so many others, drawn at random, in place of the "
-        "whole vocabulary; 0 is the full softmax, which validation always has",
+        "sampled softmax: train with the pieces of each batch and this many random others instead of the "
+        "whole vocabulary; 0: full softmax, which validation always uses",
         0,
         low=0,
     )
@@ -105,14 +103,17 @@ class TrainConfig(RunConfig):
     validation: Validation = option("table: validation", Validation())
 
     def rules(self) -> list[Rule]:
-        """What no single value shows to be wrong."""
+        """Rules that involve several settings."""
         shape, validation = self.architecture, self.validation
         longest = self.batches.max_length + 2
         return [
             *(_language_model_rules(self) if self.kind == "language-model" else _translation_rules(self)),
-            (min(shape.decoder_layers, shape.decoder_feed_forward) < 1, "the decoder's sizes must be above 0"),
+            (min(shape.decoder_layers, shape.decoder_feed_forward) < 1, "the decoder's sizes must be positive"),
             (self.limits.patience > 0 and not validation.every, "limits.patience needs validation.every"),
-            (self.schedule.kind == "plateau" and not validation.every, "a plateau needs validation.every"),
+            (
+                self.schedule.kind == "plateau" and not validation.every,
+                "a plateau schedule needs validation.every",
+            ),
             (
                 self.checkpoints.average > 1 and not (self.checkpoints.every or validation.every),
                 "checkpoints.average needs checkpoints.every",
@@ -123,7 +124,7 @@ class TrainConfig(RunConfig):
             ),
             (
                 self.batches.tokens < longest,
-                "batches.tokens is smaller than one sentence of batches.max_length pieces and its special tokens",
+                "batches.tokens is too small for a sentence of batches.max_length pieces and its special tokens",
             ),
             (
                 shape.max_positions < longest,
@@ -138,14 +139,14 @@ def _translation_rules(config: TrainConfig) -> list[Rule]:
         (shape.encoder_layers < 1, "a translation model needs encoder_layers"),
         (
             config.source_symbols is not None and config.source_symbols.count("pieces") != 1,
-            "source_symbols must have the pieces once",
+            "source_symbols must contain the pieces exactly once",
         ),
         (bool(config.frozen) and not config.initial.encoder, 'frozen = ["encoder"] needs initial.encoder'),
         (config.initial.decoder and not config.initial.encoder, "initial.decoder needs initial.encoder"),
         (config.initial.decoder and shape.tied_embeddings, "initial.decoder needs tied_embeddings = false"),
         (
             bool(config.initial.encoder) and config.embeddings == "cooccurrence",
-            'initial.encoder leaves nothing to embeddings = "cooccurrence"',
+            'initial.encoder and embeddings = "cooccurrence" exclude each other',
         ),
         (shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
         (
@@ -169,7 +170,7 @@ def _language_model_rules(config: TrainConfig) -> list[Rule]:
 
 
 def load_train_config(path: Path) -> TrainConfig:
-    """Read a configuration; its relative paths become relative to the file."""
+    """Read a configuration; relative paths in it are resolved against the file."""
     config = load_toml(path, TrainConfig)
     folder = path.parent
     encoder = folder / config.initial.encoder

@@ -1,9 +1,8 @@
-"""Piece vectors to begin with: pieces of sentences that are translations of each other begin close together.
+"""Initial embeddings from co-occurrence: pieces of mutual translations start close together.
 
-Small models and short runs spend most of their steps on finding out which words mean the same. Counting does it
-in a minute: two pieces belong together as far as they stand on the two sides of a sentence pair more often than
-chance would have it (positive pointwise mutual information), and the leading eigenvectors of that table are the
-vectors.
+Small models and short runs spend most of their steps finding out which words mean the same. Counting does it in a
+minute: two pieces belong together to the extent that they occur on the two sides of a sentence pair more often than
+by chance (positive pointwise mutual information), and the leading eigenvectors of that table are the vectors.
 """
 
 from collections.abc import Iterator
@@ -19,18 +18,18 @@ from prism_mt._core.errors import PrismError
 from prism_mt.corpus.data_directory import ShardDataset
 
 ROWS = 1_000_000
-"""Sentence pairs that are counted at most, spread evenly over the data."""
+"""Maximum number of sentence pairs to count, spread evenly over the data."""
 LARGEST = 40_000
-"""Pieces of a vocabulary: the table of all pairs of them has to fit into memory, a few times."""
+"""Maximum vocabulary size: the table of all pairs of pieces has to fit into memory, a few times."""
 _CHUNK = 40_000
 _SPREAD = 0.25
-"""Exponent of the eigenvalues: 1 would let the most frequent topics rule, 0 makes all directions equal."""
+"""Exponent of the eigenvalues: 1 would let the most frequent topics dominate, 0 makes all directions equal."""
 _RANDOM = 0.25
-"""Share of a vector's squared length that is random, so that synonyms can be told apart."""
+"""Share of a vector's squared length that is random, so that synonyms remain distinguishable."""
 
 
 def cooccurrence_vectors(data: ShardDataset, random: Tensor, seed: int) -> Tensor:
-    """Vectors for all pieces that occur, mixed into the `random` ones (vocabulary, width), which others keep."""
+    """Vectors for all pieces that occur, mixed into the `random` ones (vocabulary, width), which the others keep."""
     size, width = random.shape
     if size > LARGEST:
         raise PrismError(
@@ -46,9 +45,9 @@ def cooccurrence_vectors(data: ShardDataset, random: Tensor, seed: int) -> Tenso
 
 
 def _leading(table: Tensor, count: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Eigenvectors of the largest positive eigenvalues of a symmetric table, in columns, and these eigenvalues.
+    """Eigenvectors of the largest positive eigenvalues of a symmetric table, as columns, and these eigenvalues.
 
-    The negative ones would push translations apart: what they tell is which language a piece is of.
+    The negative ones would push translations apart: they encode which language a piece belongs to.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -59,7 +58,7 @@ def _leading(table: Tensor, count: int, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def count_pairs(data: ShardDataset) -> NDArray[np.float32]:
-    """How often two pieces stand on the two sides of a pair; long sentences, which say less, weigh less."""
+    """Count how often two pieces occur on the two sides of a pair; long sentences, which say less, weigh less."""
     size = data.meta.vocabulary
     table = np.zeros((size, size), dtype=np.float32)
     for source, target in _sides(data):
@@ -74,13 +73,13 @@ def count_pairs(data: ShardDataset) -> NDArray[np.float32]:
 def _information(table: Tensor) -> Tensor:
     totals = table.sum(1).clamp_min(1e-6)
     expected = totals[:, None] * (totals / totals.sum())[None, :]
-    # A single observation proves little: it counts as far as it weighs.
+    # A single observation proves little: it counts according to its weight.
     trust = table / (table + 1)
     return torch.log(table / expected + 1e-12).clamp_min_(0) * trust
 
 
 def _sides(data: ShardDataset) -> Iterator[tuple[Any, Any]]:
-    """Which pieces the sources and the targets have, as sparse 0/1 matrices of some rows each."""
+    """Which pieces occur in sources and targets, as sparse 0/1 matrices of some rows each."""
     step = max(1, -(-len(data) // ROWS))
     for first in range(0, len(data), step * _CHUNK):
         pairs = [data.pair(row) for row in range(first, min(first + step * _CHUNK, len(data)), step)]

@@ -1,4 +1,4 @@
-"""The cross-entropy of the target, with label smoothing."""
+"""Cross-entropy of the target, with label smoothing."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from prism_mt.models.language_model import LanguageModel
 from prism_mt.models.network import Transformer
 from prism_mt.training.translation.batches import Batch
 
-# Rows of logits at a time: few enough to stay in a processor's cache, many enough for fast matrix products.
+# Rows of logits at a time: few enough to stay in a processor's cache, many enough for fast matrix multiplication.
 _CHUNK = 512
 _TINY = torch.finfo(torch.float32).tiny
 
@@ -20,9 +20,9 @@ _TINY = torch.finfo(torch.float32).tiny
 class _ProjectedCrossEntropy(torch.autograd.Function):
     """Projection, softmax and their gradients, chunk by chunk: the logits of a whole batch never exist.
 
-    Written out because on a processor the passes over N × V logits cost a third of a small model's step. With
-    smoothing e the loss of a row is lse - (1 - e)·logit[target] - e·mean(logits). Its last term is linear in
-    the logits, so it and its gradient need sums over the weights only and no pass over the logits.
+    Written out because on a CPU the passes over N × V logits cost a third of a small model's step. With smoothing e,
+    the loss of a row is lse - (1 - e)·logit[target] - e·mean(logits). Its last term is linear in the logits, so it and
+    its gradient need only sums over the weights and no pass over the logits.
     """
 
     @staticmethod
@@ -96,9 +96,9 @@ def projected_cross_entropy(
 def sample_types(
     weight: Tensor, bias: Tensor | None, targets: Tensor, negatives: int
 ) -> tuple[Tensor, Tensor | None, Tensor]:
-    """Reduce an output layer to the types among `targets` and so many others, drawn uniformly.
+    """Reduce an output layer to the types among `targets` and N = `negatives` others, drawn uniformly.
 
-    Each of those stands for (V - |U|) / N others, where U are the types among the targets: the logarithm of that is
+    Each of those represents (V - |U|) / N others, where U are the types among the targets: the logarithm of that is
     added to its logit, so that the sum of exponentials is right on average.
     """
     size = len(weight)
@@ -126,13 +126,13 @@ class TranslationLoss(nn.Module):
         frozen: Sequence[str] = (),
         negatives: int = 0,
     ) -> None:
-        """`frozen` parts of the model are not trained; `negatives` other than 0 samples the softmax of training."""
+        """`frozen` parts of the model are not trained; `negatives` above 0 makes training sample the softmax."""
         super().__init__()
         self.model, self.smoothing, self.negatives = model, smoothing, negatives
         self._frozen = [model.get_submodule(name).requires_grad_(False) for name in frozen]
 
     def train(self, mode: bool = True) -> "TranslationLoss":
-        """Frozen parts stay in evaluation mode: without dropout their outputs are always the same."""
+        """Set training mode; frozen parts stay in evaluation mode, since without dropout their outputs never change."""
         super().train(mode)
         for part in self._frozen:
             part.eval()

@@ -1,4 +1,4 @@
-"""From the checkpoints of a run to a model directory."""
+"""Export a trained model from its checkpoints."""
 
 import csv
 from pathlib import Path
@@ -16,9 +16,9 @@ from prism_mt.training.translation.config import TrainConfig
 
 
 def export_model(config: TrainConfig) -> Path:
-    """Write the model of a run, finished or not, and return its folder: `model` in the run's output."""
+    """Write the model of a run, finished or not, to `model` in the run's output folder, and return that path."""
     checkpoints = open_checkpoints(config, config.validation.every)
-    newest = checkpoints.check({"data": digest_data(config.data)})  # other data have other pieces
+    newest = checkpoints.check({"data": digest_data(config.data)})  # other data has other pieces
     if newest is None:
         raise PrismError(f"{checkpoints.folder} has no checkpoint yet")
     tensors, made = checkpoints.exported(config.checkpoints.export)
@@ -39,13 +39,13 @@ def export_model(config: TrainConfig) -> Path:
 
 
 def _card(config: TrainConfig, meta: Meta, made: str) -> str:
-    """What is known of the model without measuring it."""
+    """The model card, from what is known without evaluation."""
     pairs = "\n".join(f"| {pair} | {count:,} |" for pair, count in meta.pairs.items())
     shape, noise = config.architecture, config.denoising
     denoising = "none"
     if noise.share:
         denoising = (
-            f"{noise.share:.0%} of the examples are copies with mistakes in the source: "
+            f"{noise.share:.0%} of the examples are noisy copies of the target: "
             f"{noise.drop:.0%} of the pieces dropped, {noise.replace:.0%} replaced, {noise.shuffle:.0%} moved"
         )
     layers = f"{shape.encoder_layers}+{shape.decoder_layers} layers" if shape.encoder_layers else ""
@@ -72,4 +72,4 @@ def _validation(path: Path) -> str:
         return "not measured"
     with open(path, encoding="utf-8", newline="") as handle:
         rows = [row for row in csv.DictReader(handle) if row["pair"] == "all"]
-    return f"{float(rows[-1]['loss']):.4f} nats a token at step {rows[-1]['step']}" if rows else "not measured"
+    return f"{float(rows[-1]['loss']):.4f} nats per token at step {rows[-1]['step']}" if rows else "not measured"

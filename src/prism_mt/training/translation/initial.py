@@ -26,7 +26,7 @@ _LOG = logging.getLogger("prism_mt")
 
 
 def source_symbols(config: TrainConfig) -> tuple[Symbol, ...]:
-    """The tokens of a source: the configuration's, else those of the initial model."""
+    """The tokens of a source: the configured ones, or those of the initial model."""
     if config.source_symbols is not None:
         return config.source_symbols
     path = Path(config.initial.encoder)
@@ -36,10 +36,10 @@ def source_symbols(config: TrainConfig) -> tuple[Symbol, ...]:
 
 
 def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: bool) -> None:
-    """Give a model all weights of an encoder whose names and shapes fit, and say which of its own remain random.
+    """Copy all encoder weights whose names and shapes match, and report which weights remain random.
 
-    Rows of an embedding for another vocabulary, such as one that was pruned, are taken piece by piece. A frozen encoder
-    must be complete: nothing would ever train what remains random.
+    Rows of an embedding for another vocabulary, such as a pruned one, are copied piece by piece. A frozen encoder must
+    be complete: nothing would ever train what remains random.
     """
     weights, theirs = _read(name)
     own = {key: tensor for key, tensor in model.state_dict().items() if key.startswith(_SIDE)}
@@ -50,13 +50,13 @@ def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: 
             fitting[_EMBEDDING] = rows
     left = [key for key in own if key not in fitting]
     if not fitting:
-        raise PrismError(f"no weight of {name} fits the encoder of this architecture")
+        raise PrismError(f"no weight of {name} matches the encoder of this architecture")
     if frozen and left:
-        raise PrismError(f"a frozen encoder must be complete, and {name} has no fitting {', '.join(left[:4])}")
+        raise PrismError(f"a frozen encoder must be complete, and {name} has no matching {', '.join(left[:4])}")
     with torch.no_grad():
         for key, array in fitting.items():
             own[key].copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
-    say(f"{len(fitting)} of {len(own)} weights of the encoder are those of {name}")
+    say(f"{len(fitting)} of {len(own)} encoder weights initialized from {name}")
     if left:
         say(f"random: {', '.join(left[:8])}{' …' if len(left) > 8 else ''}")
 
@@ -103,7 +103,7 @@ def _fits(array: NDArray[np.float32], tensor: torch.Tensor) -> bool:
 
 
 def _rows(ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """The rows of their table for our pieces; None where a piece is missing there."""
+    """The rows of their table for our pieces; None if a piece is missing there."""
     usual = Conventions()
     special = {usual.bos, usual.pad, usual.eos, usual.unknown}
     unknown = theirs.processor.unk_id()
@@ -122,7 +122,7 @@ def _rows(ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32]) -> N
 
 
 def _read(name: str) -> tuple[Mapping[str, NDArray[np.float32]], Vocabulary | None]:
-    """Weights by canonical name, and the pieces of the embedding where they are known."""
+    """Weights by canonical name, and the pieces of the embedding if they are known."""
     path = Path(name)
     if is_model_directory(path):
         directory = ModelDirectory(path)

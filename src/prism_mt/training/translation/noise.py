@@ -1,4 +1,4 @@
-"""Mistakes for denoising copies."""
+"""Noise for denoising examples."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,12 @@ _REACH = 3
 def add_noise(
     pieces: NDArray[np.int64], others: NDArray[np.int64], settings: Denoising, draw: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The pieces with some replaced by ones out of `others`, moved by up to three places, or dropped.
+    """Replace some pieces by ones from `others`, move some by up to three places, and drop some.
 
     At least one piece is left.
     """
     length = len(pieces)
-    # All numbers are drawn whatever the settings, so that one probability does not change the others' mistakes.
+    # All numbers are drawn whatever the settings, so that changing one probability does not affect the other noise.
     chances = draw.random((3, length))
     substitutes = others[draw.integers(0, len(others), length)]
     shifts = draw.integers(-_REACH, _REACH + 1, length)

@@ -29,7 +29,7 @@ from prism_mt.training.translation.validation import ALL, validate, validation_p
 
 
 class TranslationObjective:
-    """Training of a translation model or a language model on a data directory."""
+    """Trains a translation model or a language model on a data directory."""
 
     terms: Mapping[str, float] = {"loss": 1.0}
     validates_ends = False
@@ -40,7 +40,7 @@ class TranslationObjective:
         self._source_vocabulary, self.vocabulary = read_vocabularies(config.data)
         self.conventions = Conventions(source=source_symbols(config))
         language_model = config.kind == "language-model"
-        # A language model has no source: sorted as if it were the target, batches are tight.
+        # A language model has no source: sorted as if the target were the source, batches are tight.
         share = 1.0 if language_model else config.denoising.share
         self._source_extra = len(self.conventions.source) - 1
         self.stream = ExampleStream(self.data, config.batches, share, config.seed, self._source_extra)
@@ -80,7 +80,7 @@ class TranslationObjective:
             self.tables["translations"] = ("pair", "bleu", "chrf", "segments")
 
     def begin(self, world: World) -> None:
-        """Start from another encoder, or from piece vectors that counting gives, where that is asked for."""
+        """Start from another encoder or from co-occurrence embeddings, if configured."""
         if self.config.initial.encoder and isinstance(self.model, Transformer):
             frozen = "encoder" in self.config.frozen
             take_encoder(self.model, self.config.initial.encoder, self._source_vocabulary, frozen)
@@ -88,14 +88,14 @@ class TranslationObjective:
                 take_decoder(self.model, self.config.initial.encoder, self.vocabulary)
         # Other processes get the first one's weights.
         if self.config.embeddings == "cooccurrence" and world.first and isinstance(self.model, Transformer):
-            say("counting which pieces translate each other")
+            say("counting co-occurrences of pieces")
             with torch.no_grad():
                 table = self.model.source_embedding
                 vectors = cooccurrence_vectors(self.data, table.cpu(), self.config.seed)
                 table.copy_(vectors)
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[Plan]]:
-        """Steps of `accumulate` batches of each process."""
+        """Yield steps of `accumulate` batches per process."""
         batches = self.stream.batches(Place(*position))
         while planned := list(islice(batches, self.config.batches.accumulate * processes)):
             plans, place = [plan for plan, _ in planned], planned[-1][1]
@@ -108,7 +108,7 @@ class TranslationObjective:
         return loss, likelihood
 
     def validate(self) -> Outcome:
-        """The loss of every direction, and BLEU and chrF where translations are asked for."""
+        """The loss of every direction, and BLEU and chrF if translations are configured."""
         world = self.world
         with autocast(choose_precision(self.config.precision, world.device), world.device):
             losses = validate(self.module, self.validation, self.collate_validation, world)
@@ -141,9 +141,9 @@ class TranslationObjective:
         return self.model.state_dict()
 
     def load_weights(self, weights: Weights) -> None:
-        """Put back what `weights` gave."""
+        """Restore what `weights` returned."""
         self.model.load_state_dict(weights)
 
     def export_state(self) -> dict[str, Any]:
-        """The tokens of a source, which may be those of a model that is gone by then."""
+        """The tokens of a source, which may come from a model that is gone by then."""
         return {"source": list(self.conventions.source)}

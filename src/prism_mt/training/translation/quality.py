@@ -40,7 +40,7 @@ def translation_quality(
 def _translate(
     model: Transformer, batches: list[Batch], vocabulary: Vocabulary, collate: Collator
 ) -> tuple[list[str], list[str]]:
-    """Outputs and references."""
+    """Hypotheses and references."""
     special = collate.conventions
     symbols = Symbols(special.eos, [special.bos, special.pad, special.unknown, *collate.tags])
     greedy = SearchConfig(beam=1)

@@ -1,7 +1,6 @@
-"""Which examples come when: an endless stream of batches that is a function of the seed and the position alone.
+"""The order of examples: an endless stream of batches that depends on the seed and the position alone.
 
-Nothing but the position has to be remembered to go on after an interruption, and every process can plan the
-batches of all.
+Only the position has to be saved to resume after an interruption, and every process can plan the batches of all.
 """
 
 import logging
@@ -22,7 +21,7 @@ TARGET_EXTRA = 2
 
 @dataclass(frozen=True)
 class Place:
-    """A place in the stream: buffer, batch within it, and examples before it."""
+    """A position in the stream: buffer, batch within it, and number of examples before it."""
 
     buffer: int = 0
     batch: int = 0
@@ -35,34 +34,34 @@ class Plan:
 
     rows: NDArray[np.int64]
     reverse: NDArray[np.bool_]
-    """Where the stored target is the source."""
+    """True where the stored target serves as the source."""
     noised: NDArray[np.bool_]
-    """Where the source is a noised copy of the target."""
+    """True where the source is a noisy copy of the target."""
     target_lengths: NDArray[np.int64]
     """In pieces."""
     seed: tuple[int, ...]
 
     @property
     def predicted(self) -> int:
-        """Tokens that are predicted: the pieces and the end of each sentence."""
+        """Number of predicted tokens: the pieces and the end of each sentence."""
         return int(self.target_lengths.sum()) + len(self.rows)
 
 
 @dataclass(frozen=True)
 class _Group:
-    """All examples of one pair of languages."""
+    """All examples of one language pair."""
 
     pair: str
     rows: NDArray[np.int64]
     single: bool
-    """Single sentences, which have one direction only."""
+    """Single sentences, which have only one direction."""
 
     def __len__(self) -> int:
         return len(self.rows) * (1 if self.single else 2)
 
 
 class ExampleStream:
-    """Draws the examples of each pair of languages in its share, each once before any comes again."""
+    """Draws the examples of each language pair according to its share, each once before any repeats."""
 
     def __init__(
         self, data: ShardDataset, settings: Batches, denoising_share: float, seed: int, source_extra: int = 1
@@ -84,7 +83,7 @@ class ExampleStream:
         self._orders: dict[tuple[int, int], NDArray[np.int64]] = {}
 
     def batches(self, position: Place) -> Iterator[tuple[Plan, Place]]:
-        """The batches from `position` on, each with the position after it."""
+        """Yield the batches from `position` on, each with the position after it."""
         while True:
             plans = self._plans(position.buffer)
             for index in range(position.batch, len(plans)):
@@ -94,7 +93,7 @@ class ExampleStream:
             position = Place(position.buffer + 1, 0, position.examples)
 
     def _plans(self, buffer: int) -> list[Plan]:
-        """All batches of one buffer, in the order of training."""
+        """All batches of one buffer, in training order."""
         draw = np.random.default_rng((self.seed, 1, buffer))
         chosen = [self._draw(number, buffer) for number in range(len(self.groups))]
         rows = np.concatenate([rows for rows, _ in chosen])
@@ -103,7 +102,7 @@ class ExampleStream:
         source, target = self._source_lengths[given, rows], self._target_lengths[written, rows]
         noised = (draw.random(len(rows)) < self.denoising_share) | (source == 0)
         source = np.where(noised, self._source_lengths[written, rows], source)
-        # Random first, so that sentences of equal lengths do not stay with those of their own pair of languages.
+        # Random first, so that sentences of equal length are not grouped by language pair.
         order = np.lexsort((draw.random(len(rows)), source, target))
         cuts = cut(source[order] + self._source_extra, target[order] + TARGET_EXTRA, self.settings.tokens)
         parts = [order[start:end] for start, end in cuts]
@@ -119,7 +118,7 @@ class ExampleStream:
         ]
 
     def _draw(self, number: int, buffer: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Rows and directions that one group gives to a buffer: the next ones of its shuffled examples."""
+        """Rows and directions that one group contributes to a buffer: the next of its shuffled examples."""
         group, quota = self.groups[number], self.shares[number] * self.settings.buffer
         start, end = int(quota * buffer), int(quota * (buffer + 1))
         cycles, offsets = np.divmod(np.arange(start, end), max(1, len(group)))
@@ -131,7 +130,7 @@ class ExampleStream:
         return group.rows[examples // 2], examples % 2 == 1
 
     def _order(self, number: int, cycle: int) -> NDArray[np.int64]:
-        """The order of a group's examples when it is gone through for the nth time."""
+        """The order of a group's examples in its nth pass."""
         if (number, cycle) not in self._orders:
             self._orders.pop((number, cycle - 2), None)
             draw = np.random.default_rng((self.seed, 0, number, cycle))
@@ -148,11 +147,11 @@ class ExampleStream:
 
 
 def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
-    """The rows of each pair of languages (`de-en`) and the single sentences of each language (`de`)."""
+    """The rows of each language pair (`de-en`) and the single sentences of each language (`de`)."""
     fits = np.concatenate([data.source_lengths, data.target_lengths]).max(0) <= max_length
     if not fits.all():
         _LOG.warning(
-            "%s: %d of %d rows are longer than %d pieces and left out",
+            "%s: %d of %d rows are longer than %d pieces and are left out",
             data.folder,
             (~fits).sum(),
             len(fits),
@@ -173,7 +172,7 @@ def group_rows(data: ShardDataset, max_length: int) -> list[_Group]:
 
 
 def cut(sources: NDArray[np.int64], targets: NDArray[np.int64], tokens: int) -> list[tuple[int, int]]:
-    """Ranges of neighbors that fit into padded batches of so many tokens; lengths include special tokens."""
+    """Ranges of adjacent examples that fit into padded batches of `tokens`; lengths include special tokens."""
     ranges, start, longest = [], 0, 0
     for index, length in enumerate(np.maximum(sources, targets).tolist()):
         longest = max(longest, length)

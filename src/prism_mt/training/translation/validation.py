@@ -1,4 +1,4 @@
-"""The loss on held-out pairs, per direction."""
+"""Validation loss per direction."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,7 @@ Losses = dict[str, tuple[float, int]]
 def validation_plans(
     data: ShardDataset, config: TrainConfig, count: int, source_extra: int
 ) -> list[tuple[str, Plan]]:
-    """Batches of the first `count` rows of each pair of languages, in both directions and without mistakes."""
+    """Batches of the first `count` rows of each language pair, in both directions and without noise."""
     translation = config.kind == "translation"
     plans: list[tuple[str, Plan]] = []
     for group in group_rows(data, config.batches.max_length):
@@ -48,7 +48,7 @@ def _plans(data: ShardDataset, rows: np.ndarray, reverse: bool, tokens: int, sou
 
 
 def validate(loss: TranslationLoss, plans: Iterable[tuple[str, Plan]], collate: Collator, world: World) -> Losses:
-    """Losses of the model as it is now; every process takes its share of the batches."""
+    """Losses of the current model; every process takes its share of the batches."""
     plans = list(plans)
     totals = {name: 0.0 for name, _ in plans}
     for name, plan in islice(plans, world.rank, None, world.size):
