@@ -81,13 +81,13 @@ def test_mistakes(folder: str) -> None:
         Prism(folder, "ja")
     with pytest.raises(PrismError, match="2 lines but ref has 1"):
         prism.score(CAND, ref=REF[:1])
-    with pytest.raises(PrismError, match="prism-ref.* needs references: give `ref=`"):
+    with pytest.raises(PrismError, match="prism-ref.* needs references: set `ref=`"):
         score(CAND, src=SRC, metrics="prism-ref", lang="en", model=folder)
-    with pytest.raises(PrismError, match="needs the language of the outputs: give `lang=`"):
+    with pytest.raises(PrismError, match="needs the language of the outputs: set `lang=`"):
         score(CAND, ref=REF, model=folder)
     with pytest.raises(PrismError, match="is not a model"):
         load_model(str(Path(folder).parent))
-    with pytest.raises(PrismError, match="`model=` is an option of .*prism-ref.* none of them is asked for"):
+    with pytest.raises(PrismError, match="`model=` is an option of .*prism-ref.* none of them is requested"):
         score(CAND, ref=REF, metrics=[Bleu()], model=folder)
 
 

@@ -177,11 +177,11 @@ def test_other_formats(capsys: Any, format: str) -> None:
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
         (
             (*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"),
-            "prism-src needs sources: give --src",
+            "prism-src needs sources: set --src",
         ),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
         (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "give --ref"),
-        ((*BASE,), "prism-ref needs the language of the outputs: give --lang"),
+        ((*BASE,), "prism-ref needs the language of the outputs: set --lang"),
         ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
     ],
 )

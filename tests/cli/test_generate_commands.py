@@ -87,7 +87,7 @@ def test_paraphrase_by_every_method(capsys: Any, model: str, words: tuple[str, .
     records = [json.loads(line) for line in out.splitlines()]
     assert [record["source"] for record in records] == INPUT
     assert [len(record["paraphrases"]) for record in records] == [3] * 4
-    assert "cut off at the largest length" in caplog.text
+    assert "cut off at the maximum length" in caplog.text
 
 
 def test_standard_input(capsys: Any, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,12 +157,12 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
         (
             ("rerank", "lists.jsonl", "-m", "0.5*prism-ref+0.5*chrf"),
-            "needs the language of the candidates: give --lang",
+            "needs the language of the candidates: set --lang",
         ),
-        (("rerank", "lists.jsonl"), "needs the language of the candidates: give --lang"),
+        (("rerank", "lists.jsonl"), "needs the language of the candidates: set --lang"),
         (
             ("rerank", "lists.jsonl", "--to", "en", "-m", "blue"),
-            "no metric 'blue', and no folder of a learned one; did you mean 'bleu'?",
+            "no metric and no folder of a learned metric is named 'blue'; did you mean 'bleu'?",
         ),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
         (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: there is nothing to rerank"),
@@ -275,7 +275,7 @@ def test_score_with_a_paraphrase_file(capsys: Any, model: str) -> None:
     assert main([*score, *words, "--replace-reference"]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["score"] < 50
     assert main([*score, "--ref", "in.txt", "--paraphrase-file", "p.jsonl"]) == 2
-    assert "p.jsonl has paraphrases of one reference a segment" in capsys.readouterr().err
+    assert "p.jsonl has paraphrases for one reference per segment" in capsys.readouterr().err
     assert main([*score[:-2], "bleu", "--paraphrase-file", "p.jsonl"]) == 2
     assert "--paraphrase-file is an option of parbleu" in capsys.readouterr().err
     Path("short.jsonl").write_text("".join(Path("p.jsonl").read_text(encoding="utf-8").splitlines(True)[:3]))

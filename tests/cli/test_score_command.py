@@ -187,7 +187,7 @@ def test_test_set_brings_the_target_language(capsys: Any, texts: Path, model: st
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--cand", "cand.txt"), "there is nothing to compare outputs with: give --ref, --src, or both"),
+        (("--cand", "cand.txt"), "nothing to compare outputs with: set --ref, --src, or both"),
         (("--cand", "short.txt", "--ref", "ref.txt"), "short.txt has 2 lines but ref.txt has 3"),
         (("--cand", "empty.txt", "--ref", "empty.txt"), "empty.txt is empty"),
         (("--cand", "latin1.txt", "--ref", "ref.txt"), "latin1.txt, line 2"),
@@ -237,7 +237,7 @@ def test_without_a_language_or_a_model(
 ) -> None:
     code, _, err = run(capsys, *BASE, "--model", model)
     assert code == 2
-    assert "needs the language of the outputs: give --lang" in err
+    assert "needs the language of the outputs: set --lang" in err
     assert run(capsys, *BASE, "--metric", "bleu")[0] == 0
 
 

@@ -92,7 +92,7 @@ def test_the_tag_is_left_out_of_the_average(family: Family) -> None:
 def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
     folder, _, _ = cached("marian")
     runtime = Runtime(EngineConfig(device="cpu"))
-    with pytest.raises(PrismError, match="from en to en, but it translates from de into en only"):
+    with pytest.raises(PrismError, match="from en to en, but it only translates from de into en"):
         PrismRef(model=str(folder)).open(runtime, Languages("en"))
     with pytest.raises(PrismError, match="from en to de"):
         PrismSrc(model=str(folder)).open(runtime, Languages("de", "en"))
@@ -101,5 +101,5 @@ def test_a_model_of_one_pair_does_not_score_within_a_language() -> None:
 def test_a_model_that_tags_the_source_needs_its_language() -> None:
     folder, _, _ = cached("m2m100")
     runtime = Runtime(EngineConfig(device="cpu"))
-    with pytest.raises(PrismError, match="needs the language of the source: give src_lang"):
+    with pytest.raises(PrismError, match="needs the source language: set"):
         PrismSrc(model=str(folder)).open(runtime, Languages("fr"))

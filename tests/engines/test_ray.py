@@ -49,7 +49,7 @@ def words(tmp_path: Path, model: ModelDirectory) -> list[str]:
     [
         (
             ["--metric", "prism-ref", "bleu"],
-            "--ray is for metrics that force-decode: run bleu without it",
+            "--ray only works with forced decoding: run bleu without it",
         ),
         (["--device", "cuda:1"], "with --ray the device is cpu, or cuda for a GPU per actor, not cuda:1"),
     ],

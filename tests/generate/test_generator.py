@@ -45,7 +45,7 @@ def test_order_duplicates_and_blanks(model: ModelDirectory, engine: EngineName, 
     assert found[1] == found[4] == found[6] == [Hypothesis("", 0.0)] * 2
     assert found[0] == found[3] != found[2]
     assert all(one.text for place in (0, 2, 5) for one in found[place])
-    assert "8 hypotheses were cut off at the largest length" in caplog.text
+    assert "8 hypotheses were cut off at the maximum length" in caplog.text
     alone = [hypotheses for text in TEXTS for hypotheses in made.generate([text], route)]
     assert [[one.text for one in hypotheses] for hypotheses in alone] == [[one.text for one in h] for h in found]
 
@@ -112,7 +112,7 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
         marian.route("de", "de")
     with pytest.raises(PrismError, match="reads de only, not en"):
         marian.route("en", "en")
-    with pytest.raises(PrismError, match="needs the language of the source: give `src_lang=`"):
+    with pytest.raises(PrismError, match="needs the source language: set `src_lang=`"):
         generator(open_model(str(cached("m2m100")[0]))).route("fr")
 
 

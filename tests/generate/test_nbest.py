@@ -51,10 +51,10 @@ def test_reading_what_was_written(tmp_path: Path) -> None:
         ('{"source": 1, "translations": []}', "line 1: expected an object"),
         (
             '{"source": "a", "translations": [3]}',
-            "line 1: a hypothesis is a text, or an object with text and score",
+            "line 1: a hypothesis is a string, or an object with text and score",
         ),
-        ('{"translations": [{"text": "a", "score": "b"}]}', "line 1: a hypothesis is a text"),
-        ('{"translations": [{"text": "a", "score": 1' + "0" * 400 + "}]}", "line 1: a hypothesis is a text"),
+        ('{"translations": [{"text": "a", "score": "b"}]}', "line 1: a hypothesis is a string"),
+        ('{"translations": [{"text": "a", "score": 1' + "0" * 400 + "}]}", "line 1: a hypothesis is a string"),
         ('{"translations": ["\\ud800"]}', "line 1: character 1 is a lone surrogate"),
     ],
 )

@@ -76,7 +76,7 @@ def test_mistakes_in_options(folder: str) -> None:
         translate(["a"], to="xx", model=folder)
     with pytest.raises(PrismError, match="n must be between 1 and"):
         translate(["a"], to="de", n=0, model=folder)
-    with pytest.raises(PrismError, match="cannot give 9 hypotheses: give a larger `beam=`"):
+    with pytest.raises(PrismError, match="cannot yield 9 hypotheses: set a larger `beam=`"):
         translate(["a"], to="de", n=9, model=folder, search=SearchConfig(beam=5))
 
 

@@ -108,7 +108,7 @@ def test_prism_src_is_one_direction(model: ModelDirectory) -> None:
     assert one(model, segment, PrismSrc).score == pytest.approx(mean_score(s, h))
     both = (mean_score(s, h) + mean_score(h, s)) / 2
     assert one(model, segment, PrismSrc, source="de", direction="both").score == pytest.approx(both)
-    with pytest.raises(PrismError, match="needs the language of the source: give src_lang"):
+    with pytest.raises(PrismError, match="needs the source language: set"):
         one(model, segment, PrismSrc, direction="both")
 
 
@@ -187,5 +187,5 @@ def test_disagreement_of_the_directions_costs(model: ModelDirectory) -> None:
     assert result.score == pytest.approx(-wanted)
     assert scorer.signature().startswith("prism-dual|model:made@")
     assert "|lang:en|srclang:de|dir:both-0.5|" in scorer.signature()
-    with pytest.raises(PrismError, match="takes both directions alike, and means"):
+    with pytest.raises(PrismError, match="always uses both directions equally"):
         PrismDual(reduction="sum")

@@ -40,7 +40,7 @@ def test_names_stand_for_metrics(text: str, expected: Metric) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("chfr", "no metric 'chfr', and no folder of a learned one; did you mean 'chrf'"),
+        ("chfr", "no metric and no folder of a learned metric is named 'chfr'; did you mean 'chrf'"),
         ("chrf[word_ordr=1]", "no option 'word_ordr'; did you mean 'word_order'"),
         ("chrf[word_order=two]", "word_order must be of type int, not 'two'"),
         ("chrf[word_order=99]", "word_order must be between 0 and 20, not 99"),
@@ -60,7 +60,7 @@ def test_shared_options_go_to_the_metrics_that_have_them() -> None:
     made = make_metrics(["prism-ref", "prism-src", "chrf"], {"model": "other", "word_order": 2})
     assert [getattr(metric, "model", None) for metric in made] == ["other", "other", None]
     assert made[2] == Chrf(word_order=2)
-    with pytest.raises(PrismError, match="`tokenize=` is an option of bleu, and none of them is asked for"):
+    with pytest.raises(PrismError, match="`tokenize=` is an option of bleu, and none of them is requested"):
         make_metrics(["chrf"], {"tokenize": "13a"})
     with pytest.raises(PrismError, match="no metric has an option 'modle'; did you mean 'model'"):
         make_metrics(["chrf"], {"modle": "x"})
@@ -90,7 +90,9 @@ def test_options_of_one_name_are_one_option(monkeypatch: pytest.MonkeyPatch) -> 
         def open(self, runtime: Runtime, languages: Languages) -> Scorer:
             raise NotImplementedError
 
-    with pytest.raises(PrismError, match="the option beta of the metric rival is not that of chrf: rename it"):
+    with pytest.raises(
+        PrismError, match="the option beta of the metric rival differs from that of chrf: rename it"
+    ):
         registry._check_options()
 
 

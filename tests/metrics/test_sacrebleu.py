@@ -115,5 +115,7 @@ def test_japanese_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_metric() -> None:
-    with pytest.raises(PrismError, match="no metric 'blue', and no folder of a learned one; did you mean 'bleu'"):
+    with pytest.raises(
+        PrismError, match="no metric and no folder of a learned metric is named 'blue'; did you mean 'bleu'"
+    ):
         make_metric("blue")

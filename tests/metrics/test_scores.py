@@ -79,7 +79,7 @@ def test_damaged_files_are_one_sentence(scores: Scores, tmp_path: Path) -> None:
     content = path.read_bytes()
     for damaged in (b"", content[:200], content[: len(content) // 2], b"x" * 1000):
         path.write_bytes(damaged)
-        with pytest.raises(PrismError, match="not a file of scores, or damaged"):
+        with pytest.raises(PrismError, match="not a scores file, or is damaged"):
             Scores.load(path)
 
 

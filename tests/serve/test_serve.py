@@ -98,9 +98,9 @@ def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
         ({**GOOD, "cand": [1, 2, 3]}, 422, "cand.0"),
         ({**GOOD, "cand": CAND[:2]}, 422, "system 'cand' has 2 lines but ref 1 has 3"),
         ({**GOOD, "metric": "comet"}, 422, "metric"),
-        ({**GOOD, "metric": "prism-src"}, 422, " needs sources: give src"),
-        ({**GOOD, "ref": []}, 422, " needs references: give ref"),
-        ({**GOOD, "lang": ""}, 422, "needs the language of the outputs: give lang"),
+        ({**GOOD, "metric": "prism-src"}, 422, " needs sources: set src"),
+        ({**GOOD, "ref": []}, 422, " needs references: set ref"),
+        ({**GOOD, "lang": ""}, 422, "needs the language of the outputs: set lang"),
         ({**GOOD, "lang": "sw"}, 422, "it supports de, en, fr, ru, zh"),
         ({**GOOD, "model": "/etc/passwd"}, 422, "no model '/etc/passwd' is served, only "),
         ({**GOOD, "options": {"model": "/etc/passwd"}}, 422, "no model '/etc/passwd' is served, only "),
@@ -290,7 +290,7 @@ def test_page_in_a_browser(address: str) -> None:
         page.locator("#status", has_text="B has 2 lines, others have 3").wait_for()
         page.click(".system >> nth=1 >> .remove")
         page.click("button[type=submit]")
-        page.locator("#status", has_text="needs the language of the outputs: give lang").wait_for()
+        page.locator("#status", has_text="needs the language of the outputs: set lang").wait_for()
         page.fill("#lang", "en")
         page.click("button[type=submit]")
         page.locator("#status", has_text="3 of 3 segments").wait_for()

@@ -205,7 +205,7 @@ def test_a_safetensors_file_is_an_encoder_too(config: TrainConfig, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [({"decoder.x": np.zeros(2)}, "no weight of .* fits"), (None, "cannot read")],
+    [({"decoder.x": np.zeros(2)}, "no weight of .* matches"), (None, "cannot read")],
 )
 def test_encoders_that_do_not_fit(config: TrainConfig, tmp_path: Path, content: Any, message: str) -> None:
     path = tmp_path / "bad.safetensors"

@@ -73,9 +73,9 @@ def check_pseudo_references(metric: Metric, references: Sequence[Sequence[str]] 
 def check_rerank(metric: Metric, lang: str, has_sources: bool) -> None:
     """Stop where a metric lacks what it needs."""
     if metric.needs_language and not lang:
-        raise PrismError(f"{metric.label} needs the language of the candidates: give `lang=`")
+        raise PrismError(f"{metric.label} needs the language of the candidates: set `lang=`")
     if "src" in metric.needs and not has_sources:
-        raise PrismError(f"{metric.label} needs sources: give `src=`")
+        raise PrismError(f"{metric.label} needs sources: set `src=`")
 
 
 def utility(metric: Metric, scorer: Scorer) -> Utility:

@@ -1,1 +1,1 @@
-"""Generation: translations and paraphrases by search or sampling, and the choice among candidates."""
+"""Generation: translations and paraphrases by search or sampling, and reranking."""

@@ -1,4 +1,4 @@
-"""What a searcher is: source ids in, hypotheses out."""
+"""Interface of searchers: source ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -13,9 +13,9 @@ class Request(NamedTuple):
     source: tuple[int, ...]
     """The encoder's whole input."""
     prefix: tuple[int, ...]
-    """What the decoder is given: its start token and, in most models, the tag of the target language."""
+    """Decoder prefix: the start token and, in most models, the tag of the target language."""
     limit: int
-    """Most tokens to predict, those of the prefix after its first and the end of sentence included."""
+    """Maximum number of tokens to predict, including the prefix after its first token and the end of sentence."""
 
 
 class Found(NamedTuple):
@@ -23,44 +23,44 @@ class Found(NamedTuple):
 
     pieces: tuple[int, ...]
     score: float
-    """Sum of log-probabilities, with whatever the search adds to them, over length to the length penalty.
+    """Sum of log-probabilities, plus any search-specific terms, divided by length ** length penalty.
 
     The tag counts in the length with a log-probability of 0.
     """
     complete: bool = True
-    """False where the limit was reached before the end of sentence."""
+    """False if the limit was reached before the end of sentence."""
 
 
 PendingSearch = Callable[[], list[list[Found]]]
-"""A batch under way; calling it waits for the hypotheses of every sentence."""
+"""A batch in flight; calling it waits for the hypotheses of every sentence."""
 
 
 class Symbols(NamedTuple):
-    """Ids that a search treats specially."""
+    """Ids with a special role in search."""
 
     end: int
     """The end of sentence."""
     forbidden: Sequence[int]
-    """Never generated; the others share their probability."""
+    """Never generated; the other ids share their probability."""
 
 
 class Searcher(Protocol):
     """A model with a search whose options are fixed."""
 
     parallel: int
-    """How many batches are worth having under way at once."""
+    """How many batches to keep in flight."""
     budget: int
     """Padded source tokens times rows per sentence that suit the device."""
     one_limit: bool
     """Whether all sentences of a batch must have the same limit."""
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
-        """Start on a batch. Waiting for it raises OutOfMemory when the device could not hold it."""
+        """Start a batch. Waiting for it raises OutOfMemory if the device could not hold it."""
         ...
 
 
 class SearchWork(Work[Request, list[Found]]):
-    """Search for the scheduler; every segment takes `width` rows of a batch."""
+    """Search as work for the scheduler; every segment takes `width` rows of a batch."""
 
     def __init__(self, searcher: Searcher, width: int, budget: int | None = None) -> None:
         self._searcher = searcher
@@ -69,12 +69,12 @@ class SearchWork(Work[Request, list[Found]]):
 
     @property
     def budget(self) -> int:
-        """As asked for, or as it suits the searcher."""
+        """The requested budget, or the searcher's own."""
         return self._budget or self._searcher.budget
 
     @property
     def parallel(self) -> int:
-        """As it suits the searcher."""
+        """The searcher's own parallelism."""
         return self._searcher.parallel
 
     def sizes(self, item: Request) -> tuple[int, ...]:
@@ -82,21 +82,21 @@ class SearchWork(Work[Request, list[Found]]):
         return (len(item.source) * self._width,)
 
     def sort_keys(self, items: Sequence[Request]) -> Sequence[Any]:
-        """What may become longest comes first."""
+        """Sort by potential output length, longest first."""
         return [(item.limit, len(item.source), item) for item in items]
 
     def group(self, item: Request) -> Any:
-        """The limit, where a batch must have one."""
+        """The length limit, if a batch must share one."""
         return item.limit if self._searcher.one_limit else 0
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
-        """Start on a batch."""
+        """Start a batch."""
         return self._searcher.submit(batch)
 
     def too_large(self, item: Request) -> str:
-        """Name the length and the width."""
+        """Report the length and the width."""
         return (
-            f"the device has not enough memory to search a sentence of {len(item.source)} tokens with "
+            f"the device does not have enough memory to search a sentence of {len(item.source)} tokens with "
             f"{self._width} hypotheses: use fewer, or another device"
         )
 
@@ -107,7 +107,7 @@ def symbols(model: ModelDirectory) -> Symbols:
 
 
 def textless_ids(model: ModelDirectory) -> list[int]:
-    """Ids that are no part of a text and must never be generated: padding, tags, unknown, rows without a piece."""
+    """Ids that are not text and must never be generated: padding, tags, unknown, rows without a piece."""
     conventions, vocabulary = model.spec.conventions, model.target
     ids = {conventions.bos, conventions.pad, conventions.unknown}
     ids.update(tag for tag in model.spec.languages.values() if tag is not None)

@@ -1,9 +1,9 @@
 """Beam search on torch: n-best lists, diverse groups, the copy penalty.
 
-A sentence (with groups: each group) is searched until as many hypotheses as its beam has have ended; a hypothesis
-ends only while it is among the best of the beam. CTranslate2 and, with early stopping, transformers do the same.
-Groups that have found all that they may are left out as soon as every sentence has such a group to leave out.
-Shapes in comments: B sentences, G groups that are left, W beams of a group (one in the first step), R = B·G·W rows,
+A sentence (with groups: each group) is searched until it has as many finished hypotheses as beams; a hypothesis can
+finish only while it is among the best of the beam. CTranslate2 and, with early stopping, transformers do the same.
+Finished groups are dropped as soon as every sentence has one to drop.
+Shapes in comments: B sentences, G remaining groups, W beams of a group (one in the first step), R = B·G·W rows,
 V vocabulary.
 """
 
@@ -29,9 +29,9 @@ class _Choice(NamedTuple):
     rows: Tensor
     """Of origin."""
     candidates: Tensor
-    """Tokens of all candidates, the end of sentence and what does not go on included."""
+    """Tokens of all candidates, including the end of sentence and those that are not continued."""
     possible: Tensor
-    """Which of the candidates are any."""
+    """Which candidates are valid."""
 
 
 def beam_search(
@@ -42,7 +42,7 @@ def beam_search(
     config: SearchConfig,
     copying: Copying | None = None,
 ) -> list[list[Found]]:
-    """Find all hypotheses that end, the best first, for each sentence; `prefixes` are (B, start and tag)."""
+    """Find all finished hypotheses of each sentence, best first; `prefixes` are (B, start and tag)."""
     search = _Search(prefixes, limits, symbols, config, copying)
     logits = stepper.step(prefixes)
     while (selected := search.advance(logits)) is not None:
@@ -74,21 +74,21 @@ class _Search:
         self._limits = limits
         self._copying = copying
         self._sentences = list(range(len(limits)))
-        """Those that are still searched, as places in `limits`."""
+        """The sentences still being searched, as indices into `limits`."""
         self._groups = [list(range(groups)) for _ in limits]
-        """What groups each of them still has, the same number."""
+        """The groups that each of them still has, always the same number."""
         self._predicted = prefixes.shape[1] - 1
         self._device = prefixes.device
         self._first = True
-        # In the first step all groups go out from the one row of their sentence.
+        # In the first step all groups start from the single row of their sentence.
         self._rows = torch.arange(len(limits), device=self._device)[:, None, None].expand(-1, groups, 1)
         self._scores = torch.zeros(len(limits), groups, 1, device=self._device)
         self._tokens = torch.zeros(len(limits), 0, dtype=torch.long, device=self._device)
-        """What every row has generated, (R, steps)."""
+        """Tokens generated so far by every row, (R, steps)."""
         self._histories: list[History] = [()] * len(limits)
 
     def advance(self, logits: Tensor) -> tuple[Tensor, Tensor | None, Tensor] | None:
-        """Take one step; rows, sentences and tokens (R, 1) to go on with, or None when all is found."""
+        """Take one step; return rows, sentences and tokens (R, 1) to continue with, or None when all are finished."""
         candidates = self._candidates(logits)
         self._predicted += 1
         self._first = False
@@ -114,9 +114,9 @@ class _Search:
         return rows.flatten(), sentences, tokens.reshape(-1, 1)
 
     def _leave_groups(self) -> list[list[int]] | None:
-        """Of every sentence the places of the groups to go on with, as many in each; None when they are all of them.
+        """The groups of every sentence to continue with, the same number in each; None to keep all of them.
 
-        Those that search on keep their order, since each heeds the choices of those before it.
+        Groups that continue keep their order, since each is penalized by the choices of those before it.
         """
         before = len(self._groups[0])
         done = [
@@ -138,7 +138,7 @@ class _Search:
         if self._symbols.forbidden:
             logits[:, list(self._symbols.forbidden)] = _NEVER
         if self._first:
-            logits[:, self._symbols.end] = _NEVER  # no text has the empty text for a translation
+            logits[:, self._symbols.end] = _NEVER  # no text translates to the empty string
         scores = logits.log_softmax(-1)
         if self._copying:
             penalty, tables = self._copying
@@ -152,7 +152,7 @@ class _Search:
         """Make the candidates of earlier groups at this step less attractive, in place; (B, W, V).
 
         As in the papers' toolkit, all candidates count, twice as many as a group has beams, not only those that it
-        goes on with.
+        continues with.
         """
         tokens = torch.cat([choice.candidates for choice in earlier], dim=1)
         possible = torch.cat([choice.possible for choice in earlier], dim=1)
@@ -161,10 +161,10 @@ class _Search:
         candidates.scatter_add_(2, tokens[:, None].expand(*shape), costs[:, None].expand(*shape))
 
     def _choose(self, candidates: Tensor, slot: int) -> _Choice:
-        """Collect what ends in one group, and choose what it goes on with."""
+        """Collect what finishes in one group, and choose what it continues with."""
         size = self._size
         batch, width, vocabulary = candidates.shape
-        # Every beam can end once, so twice as many candidates leave enough that go on.
+        # Every beam can finish once, so twice as many candidates leave enough to continue with.
         values, flat = candidates.reshape(batch, -1).topk(min(2 * size, width * vocabulary))
         tokens = flat % vocabulary
         origins = self._rows[:, slot].gather(1, flat // vocabulary)
@@ -179,7 +179,7 @@ class _Search:
         return _Choice(scores, tokens.gather(1, order), origins.gather(1, order), tokens, values > _NEVER)
 
     def _collect(self, slot: int, values: Tensor, tokens: Tensor, origins: Tensor, ends: Tensor) -> None:
-        """Keep what ends here, or is cut off because its sentence has reached its limit."""
+        """Keep hypotheses that finish here, or are cut off because their sentence has reached its limit."""
         last = [self._predicted >= self._limits[sentence] for sentence in self._sentences]
         ending = (ends | torch.tensor(last, device=self._device)[:, None]) & (values > _NEVER)
         hits = ending.nonzero().tolist()
@@ -203,7 +203,7 @@ class _Search:
         return len(self.found[sentence][group]) >= self._size
 
     def _go_on(self, scores: Tensor, tokens: Tensor, rows: Tensor) -> None:
-        """The chosen continuations become the rows of the next step."""
+        """Make the chosen continuations the rows of the next step."""
         self._scores = scores
         self._tokens = torch.cat([self._tokens[rows], tokens[:, None]], dim=1)
         if self._copying:

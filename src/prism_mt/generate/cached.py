@@ -1,4 +1,4 @@
-"""N-best lists that are cached: the same text is searched once per model and options, and a killed run goes on."""
+"""Cached n-best lists: the same text is searched once per model and options, and a killed run can resume."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,11 +9,11 @@ from prism_mt.generate.generator import Generator, Hypothesis, Route
 
 _CHUNK = 256
 _TOGETHER = 16
-"""Lists that are written in one transaction: what a killed run loses at most of a search that takes long."""
+"""Lists per transaction: the most that a killed run can lose of a slow search."""
 
 
 class StoredLists:
-    """Hypotheses for texts of one route, from the user's cache where they are known."""
+    """Hypotheses for texts of one route, from the user's cache if available."""
 
     def __init__(self, generator: Generator, route: Route, store: Store | None = None) -> None:
         self._generator = generator
@@ -29,7 +29,7 @@ class StoredLists:
         )
 
     def stream(self, texts: Iterable[str], where: Callable[[int], str]) -> Iterator[list[Hypothesis]]:
-        """Give the hypotheses of every text in order; `where` names the text at a place in messages."""
+        """Yield the hypotheses of every text in order; `where` names the text at an index in messages."""
         rest = enumerate(texts)
         while chunk := list(islice(rest, _CHUNK)):
             names: dict[str, str] = {}
@@ -39,9 +39,9 @@ class StoredLists:
             yield from (known[text] for _, text in chunk)
 
     def lists(self, texts: Mapping[str, str]) -> dict[str, list[Hypothesis]]:
-        """Return the hypotheses of every text; those that are not known yet are generated and kept.
+        """Return the hypotheses of every text; missing ones are generated and cached.
 
-        `texts` says for each what a message should call it.
+        `texts` maps each text to its name in messages.
         """
         keys = {text: self._keys.key(text.encode("utf-8", "surrogatepass")) for text in texts}
         stored = self._store.get(list(keys.values()))
@@ -69,7 +69,7 @@ def _pack(found: list[Hypothesis]) -> bytes:
 
 
 def _unpack(value: bytes) -> list[Hypothesis] | None:
-    """Read a list back; None where the value is none, so that it is made again."""
+    """Deserialize a list; None if the value is invalid, so that it is generated again."""
     try:
         return [Hypothesis(str(text), float(score)) for text, score in json.loads(value)]
     except (ValueError, TypeError, RecursionError):

@@ -1,7 +1,7 @@
-"""The copy penalty (Thompson & Post 2020): what makes a translation model paraphrase instead of copying its input.
+"""The copy penalty (Thompson & Post 2020), which makes a translation model paraphrase instead of copying its input.
 
-A piece that starts the next word of an n-gram of the input, when the n-1 words before it have just been produced, costs
-a·n^b, for every n from 1 to 4 that fits. Case is ignored. Where a script has no spaces, a piece is a word.
+A piece that starts the next word of an n-gram of the input, when the n-1 words before it have just been generated,
+costs a·n^b, for every n from 1 to 4 that matches. Case is ignored. In scripts without spaces, a piece is a word.
 """
 
 import math
@@ -40,7 +40,7 @@ class CopyPenalty:
                 self._starts.setdefault(piece, []).append(index)
 
     def table(self, source: Sequence[int]) -> CopyTable:
-        """The n-grams of an input, given by the ids of its pieces."""
+        """Collect the n-grams of an input, given the ids of its pieces."""
         words: list[str] = []
         for index in source:
             piece = self._source.piece(index).casefold()
@@ -56,14 +56,14 @@ class CopyPenalty:
         return {context: sorted(ids) for context, ids in table.items()}
 
     def extend(self, history: History, token: int) -> History:
-        """The last words after one more piece."""
+        """Return the last words after one more piece."""
         piece = self._pieces[token] if token < len(self._pieces) else ""
         if begins_word(piece) or not history:
             return (*history, piece)[1 - ORDER :]
         return (*history[:-1], history[-1] + piece)
 
     def apply(self, scores: Tensor, tables: Sequence[CopyTable], histories: Sequence[History]) -> Tensor:
-        """Penalized log-probabilities of (rows, V), each row with its input's table and its last words."""
+        """Penalize the log-probabilities (rows, V) of each row, given its input's table and its last words."""
         entries: list[tuple[int, int, float]] = []
         for row, (table, history) in enumerate(zip(tables, histories, strict=True)):
             for n in range(1, min(ORDER, len(history) + 1) + 1):

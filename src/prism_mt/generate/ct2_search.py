@@ -1,7 +1,7 @@
 """Greedy and beam search on CTranslate2.
 
-Its sampling is not offered: one generator serves whatever is in a thread's batch and cannot be seeded again, so a
-sample would depend on all sentences before it.
+Its sampling is not offered: one generator serves whatever is in a thread's batch and cannot be reseeded, so a sample
+would depend on all sentences before it.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from prism_mt.generate.options import SearchConfig
 from prism_mt.models.directory import ModelDirectory
 
 _NO_LENGTH_PENALTY = 1e-12
-"""In place of 0, with which CTranslate2 ends a search earlier than we do."""
+"""Used instead of 0, with which CTranslate2 ends a search earlier than we do."""
 
 
 class CT2Searcher:
-    """All hypotheses of the beam, with the same scores as those of our own beam search."""
+    """Returns all hypotheses of the beam, with the same scores as our own beam search."""
 
     one_limit = True
 
@@ -30,7 +30,7 @@ class CT2Searcher:
         self.budget = SEARCH["ct2"].on(engine.device)
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
-        """Queue a batch, whose requests have one limit, for the next free thread or GPU."""
+        """Queue a batch of requests with the same limit for the next free thread or GPU."""
         prefix = len(batch[0].prefix) - 1
         futures = self._translator.translate_batch(
             [[str(token) for token in request.source] for request in batch],
@@ -39,7 +39,7 @@ class CT2Searcher:
             num_hypotheses=self._config.beams,
             length_penalty=self._config.length_penalty or _NO_LENGTH_PENALTY,
             suppress_sequences=self._suppressed,
-            # With the end token a hypothesis has the length that we divide by.
+            # With the end token, a hypothesis has the length that we divide by.
             return_end_token=True,
             return_scores=True,
             max_input_length=0,
@@ -55,7 +55,7 @@ class CT2Searcher:
         return wait
 
     def _found(self, result: object, prefix: int) -> list[Found]:
-        """What CTranslate2 returns, without tag and end of sentence."""
+        """Convert CTranslate2's result, without tag and end of sentence."""
         found = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):  # type: ignore[attr-defined]
             complete = tokens[-1] == self._end

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("prism_mt")
 _WIDEST = 4
-"""Times the first beam: how far a search for more distinct texts is widened."""
+"""How often the beam may grow, as a factor, in the search for more distinct texts."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -36,14 +36,14 @@ class Hypothesis(NamedTuple):
 
 
 class Route(NamedTuple):
-    """From which language into which, as the model calls them; a model may not care for the first."""
+    """Source and target language in the model's own codes; a model may ignore the source."""
 
     source: str | None
     target: str
 
 
 class _Candidate(NamedTuple):
-    """A hypothesis, and whether it came to its end."""
+    """A hypothesis, and whether it is finished."""
 
     text: str
     score: float
@@ -51,16 +51,16 @@ class _Candidate(NamedTuple):
 
 
 def name_by_number(place: int) -> str:
-    """Name a text in messages by its number."""
+    """Refer to a text in messages by its number."""
     return f"text {place + 1}"
 
 
 class Generator:
-    """A model with a search. It is loaded when the first text needs it."""
+    """A model with a search, loaded when the first text needs it."""
 
     def __init__(self, model: ModelDirectory, engine: EngineConfig, options: SearchConfig) -> None:
         if engine.ray:
-            raise PrismError("a Ray cluster can score, but not generate: leave out `ray=`")
+            raise PrismError("a Ray cluster can score but not generate: omit `ray=`")
         self.model = model
         self.options = options
         self.engine_config = resolve_engine(engine, "beam" if options.method == "beam" else "search")
@@ -76,7 +76,7 @@ class Generator:
         return open_local(self.model, self.engine_config)
 
     def searcher(self, options: SearchConfig) -> Searcher:
-        """Return the loaded model with a search."""
+        """Load the model with a search."""
         from prism_mt.engines.ct2 import CT2Engine
 
         if isinstance(self._engine, CT2Engine):
@@ -88,23 +88,23 @@ class Generator:
         return TorchSearcher(self.model, self._engine, options)
 
     def route(self, target: str, source: str | None = None) -> Route:
-        """Return the languages by the model's own names, or fail where it cannot go from one to the other."""
+        """Resolve languages to the model's own codes, or fail if it cannot translate between them."""
         spec = self.model.spec
         route = Route(resolve(source, spec.languages) if source else None, resolve(target, spec.languages))
         if spec.target_languages and route.target not in spec.target_languages:
-            raise PrismError(f"the model {spec.name} writes {', '.join(spec.target_languages)} only, not {target}")
+            raise PrismError(f"the model {spec.name} only writes {', '.join(spec.target_languages)}, not {target}")
         if spec.source_languages and route.source is not None and route.source not in spec.source_languages:
-            raise PrismError(f"the model {spec.name} reads {', '.join(spec.source_languages)} only, not {source}")
+            raise PrismError(f"the model {spec.name} only reads {', '.join(spec.source_languages)}, not {source}")
         if spec.conventions.needs_source_language and route.source is None:
-            raise PrismError(f"the model {spec.name} needs the language of the source: give `src_lang=`")
+            raise PrismError(f"the model {spec.name} needs the source language: set `src_lang=`")
         return route
 
     def generate(
         self, texts: Iterable[str], route: Route, where: Callable[[int], str] = name_by_number
     ) -> Iterator[list[Hypothesis]]:
-        """Give the hypotheses of every text, the best first (samples: as drawn); blanks for a blank text.
+        """Yield the hypotheses of every text, best first (samples: as drawn); empty strings for a blank text.
 
-        `where` says what a message calls the text at a place, counted from 0.
+        `where` returns the name of the text at an index, counted from 0, for messages.
         """
         yield from self.search(texts, route, where)
         self.tell_cuts()
@@ -112,7 +112,7 @@ class Generator:
     def search(
         self, texts: Iterable[str], route: Route, where: Callable[[int], str]
     ) -> Iterator[list[Hypothesis]]:
-        """Generate for one part of the texts of a run: `tell_cuts` is for its end."""
+        """Generate for one part of the texts of a run; call `tell_cuts` at the end."""
         rest = enumerate(texts)
         while chunk := list(islice(rest, search_window(self.options.width))):
             requests = [self._request(text, route, place, where) for place, text in chunk]
@@ -126,24 +126,24 @@ class Generator:
                 yield [Hypothesis(one.text, one.score) for one in found[request]]
 
     def tell_cuts(self) -> None:
-        """Warn of hypotheses that were cut off and of lists that are short since this was last told."""
+        """Warn about hypotheses cut off and lists too short since the last call."""
         if self._cut_off:
             word = "hypothesis was" if self._cut_off == 1 else "hypotheses were"
             length = f"{self.options.max_length} tokens" if self.options.max_length else "twice that of the input"
-            _LOG.warning("%s %s cut off at the largest length, %s", f"{self._cut_off:,}", word, length)
+            _LOG.warning("%s %s cut off at the maximum length, %s", f"{self._cut_off:,}", word, length)
         if self._short:
             word = "input has" if self._short == 1 else "inputs have"
             _LOG.warning("%s %s fewer than %d different hypotheses", f"{self._short:,}", word, self.options.n)
         self._cut_off = self._short = 0
 
     def check(self, texts: Iterable[str], route: Route, where: Callable[[int], str]) -> None:
-        """Fail if a text is too long, before the work on those before it."""
+        """Fail if a text is too long, before working on those before it."""
         for place, text in enumerate(texts):
             self._request(text, route, place, where)
 
     def _request(self, text: str, route: Route, place: int, where: Callable[[int], str]) -> Request | None:
         pieces = self.model.source.encode(text) if text.strip() else []
-        if not pieces:  # blank, or nothing but characters that normalization takes away
+        if not pieces:  # blank, or only characters that normalization removes
             return None
         spec = self.model.spec
         source_tag = spec.languages[route.source] if route.source else None
@@ -160,9 +160,9 @@ class Generator:
         return Request(source, prefix, min(limit, longest))
 
     def _search(self, requests: Sequence[Request]) -> dict[Request, list[_Candidate]]:
-        """Search for each request; different pieces can make the same text, of which the best is kept.
+        """Search for each request; different pieces can yield the same text, of which the best is kept.
 
-        Where that leaves fewer texts than asked for, and the beam is not the user's, the search is widened.
+        If that leaves fewer texts than requested and the beam size is not the user's, the search is widened.
         """
         if self.options.method == "sample":
             drawn = self._run(requests, self.options)
@@ -189,17 +189,17 @@ class Generator:
 
     @property
     def _widest_beam(self) -> int:
-        """Beam search looks at twice as many tokens as it keeps."""
+        """The largest beam: beam search looks at twice as many tokens as it keeps."""
         return self.model.spec.architecture.target_vocabulary // 2
 
     def _decoded(self, found: Found) -> _Candidate:
-        # Pieces that stand for single bytes could make line feeds and tabs, which would break the output's lines.
+        # Byte pieces could yield line feeds and tabs, which would break the output's lines.
         text = CONTROL.sub(" ", self.model.target.decode(found.pieces)).strip()
         return _Candidate(text, found.score, found.complete)
 
 
 def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Sort candidates, the best first, and keep the best of each text."""
+    """Sort candidates, best first, and keep the best of each text."""
     best: dict[str, _Candidate] = {}
     for one in sorted(candidates, key=lambda one: -one.score):
         best.setdefault(one.text, one)

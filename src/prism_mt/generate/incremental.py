@@ -1,4 +1,4 @@
-"""Decoding token by token with our network: every source is encoded once, all keys and values are kept.
+"""Token-by-token decoding with our network: every source is encoded once, and all keys and values are kept.
 
 Shapes in comments: B sentences, W rows (beams) of each, R = B·W rows, S source tokens, D width, V vocabulary.
 """
@@ -10,18 +10,18 @@ from torch import Tensor
 from prism_mt.models.network import Layer, Transformer
 
 _ROOM = 4
-"""For so many steps more there is room in what is kept, so that it is not copied again for each of them."""
+"""Number of further steps that the buffers have room for, so that they are not copied at each step."""
 
 
 class Stepper(Protocol):
-    """A batch under way, whatever computes it. Rows of one sentence are neighbors, and each has as many."""
+    """A batch in flight, whatever computes it. Rows of one sentence are adjacent, and each has the same number."""
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed the next tokens, (R, T); logits of what follows the last of them, (R, V)."""
+        """Feed the next tokens, (R, T); return the logits after the last of them, (R, V)."""
         ...
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on from these rows, named as often as wanted, of these sentences (None: of the same as before)."""
+        """Continue from these rows, which may repeat, of these sentences (None: the same as before)."""
         ...
 
 
@@ -37,7 +37,7 @@ class Decoding:
         self._length = 0
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Several tokens at once only in the first step."""
+        """Feed tokens; several at once only in the first step."""
         decoder = self._network.decoder
         states = decoder.embed(tokens, self._network.target_embedding, self._length)
         for index, layer in enumerate(_layers(self._network)):
@@ -48,7 +48,7 @@ class Decoding:
         return self._network.project(states[:, -1]).float()
 
     def select(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Reorder what was kept of the target; the source's part is copied only when sentences change."""
+        """Reorder the target's keys and values; the source's are copied only if sentences change."""
         self._own = [
             None if pair is None else (pair[0].index_select(0, rows), pair[1].index_select(0, rows))
             for pair in self._own
@@ -81,7 +81,7 @@ class Decoding:
         return layer.residual(states, layer.feed_forward_norm, layer.feed_forward)
 
     def _extend(self, index: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Put new keys and values, (R, heads, T, width of a head), after those of earlier steps."""
+        """Append new keys and values, (R, heads, T, head width), to those of earlier steps."""
         end = self._length + keys.shape[2]
         kept = self._own[index]
         if kept is None or kept[0].shape[2] < end:
@@ -92,7 +92,7 @@ class Decoding:
         return kept[0][:, :, :end], kept[1][:, :, :end]
 
     def _with_room(self, earlier: Tensor | None, new: Tensor) -> Tensor:
-        """A larger buffer that begins with what is kept already."""
+        """A larger buffer that starts with what is already there."""
         rows, heads, count, width = new.shape
         buffer = new.new_empty(rows, heads, self._length + count + _ROOM, width)
         if earlier is not None:

@@ -1,4 +1,4 @@
-"""The choice among candidates: minimum Bayes risk with any utility, or a score against the source."""
+"""Reranking of candidates: minimum Bayes risk with any utility, or a score against the source."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,14 +14,14 @@ class Comparison(NamedTuple):
 
     hypothesis: str
     reference: str | None
-    """Another candidate, which stands for a reference; None where only the source counts."""
+    """Another candidate serving as a reference; None if only the source counts."""
     source: str
     number: int
-    """Of the record, from 1."""
+    """Record number, from 1."""
 
 
 Utility = Callable[[Iterable[Comparison]], Iterator[float]]
-"""How good every candidate is, higher is better, in the order of the comparisons."""
+"""Rates every candidate (higher is better), in the order of the comparisons."""
 
 
 def rerank(

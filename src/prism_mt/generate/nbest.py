@@ -1,4 +1,4 @@
-"""Lists of hypotheses as files: text, TSV and JSONL out, JSONL in, and output that a killed run can go on with."""
+"""N-best lists as files: text, TSV and JSONL output, JSONL input, and output that a killed run can resume."""
 
 import contextlib
 import hashlib
@@ -19,20 +19,20 @@ ListKind = Literal["translations", "paraphrases"]
 ListFormat = Literal["text", "tsv", "jsonl"]
 _KEYS = ("translations", "paraphrases", "hypotheses")
 _LARGEST = 1e300
-"""Where numbers in JSON end that are scores; they may have any number of digits."""
+"""Keys of scores in JSON, whose numbers may have any number of digits."""
 
 
 class Record(NamedTuple):
-    """An input with what was generated for it."""
+    """An input with its hypotheses."""
 
     source: str
     hypotheses: Sequence[Hypothesis]
 
 
 def render(record: Record, number: int, kind: ListKind, format: ListFormat) -> str:
-    """The lines of one record: a text a line; number, rank, score and text; or one JSON object."""
+    """Format one record: one text per line; number, rank, score and text; or one JSON object."""
     if format != "jsonl":
-        # A line feed or tab within a text would break the lines and columns of all that follow.
+        # A line feed or tab within a text would break the lines and columns of everything that follows.
         texts = [CONTROL.sub(" ", one.text) for one in record.hypotheses]
         if format == "text":
             return "".join(f"{text}\n" for text in texts)
@@ -43,7 +43,7 @@ def render(record: Record, number: int, kind: ListKind, format: ListFormat) -> s
 
 
 def open_lists(spec: str | Path) -> "Lists":
-    """A JSONL file with a source and its hypotheses a line, as `prism translate` and `prism paraphrase` write it."""
+    """Open a JSONL file with a source and its hypotheses per line, as `prism translate` and `paraphrase` write it."""
     return Lists(open_lines(spec))
 
 
@@ -63,7 +63,7 @@ def open_plain_lists(spec: str | Path, size: int, sources: Lines | None = None) 
 
 
 class Lists:
-    """Records that can be counted and read again and again, one in memory at a time."""
+    """Records that can be counted and read repeatedly, one in memory at a time."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
@@ -110,23 +110,23 @@ def _parse(line: str, where: str) -> Record:
 
 
 def _hypothesis(entry: Any, where: str) -> Hypothesis:
-    """A text, or an object with a text and perhaps a score."""
+    """Parse a string, or an object with a text and possibly a score."""
     if isinstance(entry, str):
         return Hypothesis(entry, 0.0)
     if isinstance(entry, dict) and isinstance(entry.get("text"), str):
         score = entry.get("score", 0.0)
         if isinstance(score, (int, float)) and abs(score) < _LARGEST:
             return Hypothesis(entry["text"], float(score))
-    raise PrismError(f"{where}: a hypothesis is a text, or an object with text and score, not {entry!r:.60}")
+    raise PrismError(f"{where}: a hypothesis is a string, or an object with text and score, not {entry!r:.60}")
 
 
 def write_lists(
     path: Path | None, kind: ListKind, format: ListFormat, run: str, make: Callable[[int], Iterator[Record]]
 ) -> None:
-    """Write what `make` gives from a record's place (from 0) on, to a file or to standard output.
+    """Write the records that `make` yields from an index (from 0) on, to a file or to standard output.
 
-    Until all is done, records are in `<name>.partial`. When a run with the same `run`, a digest of all that the
-    result depends on, finds that file, it goes on after its last whole record.
+    Until everything is done, records are in `<name>.partial`. A run with the same `run`, a digest of all that the
+    result depends on, resumes that file after its last complete record.
     """
     if path is None:
         for number, record in enumerate(make(0), start=1):
@@ -155,7 +155,7 @@ def write_lists(
 
 
 def fingerprint(texts: Lines, *settings: object) -> str:
-    """Return a digest of all that a run depends on: its input and its settings."""
+    """Return a digest of everything a run depends on: its input and its settings."""
     digest = hashlib.sha256(json.dumps(settings).encode())
     for text in texts:
         digest.update(text.encode() + b"\n")
@@ -163,7 +163,7 @@ def fingerprint(texts: Lines, *settings: object) -> str:
 
 
 def _lock(handle: IO[bytes], partial: Path) -> None:
-    """Until the file is closed nobody else may write to it; where a system has no such locks, all may."""
+    """Keep other processes from writing until the file is closed; on systems without such locks nothing is locked."""
     with contextlib.suppress(ImportError):
         import fcntl
 
@@ -176,7 +176,7 @@ def _lock(handle: IO[bytes], partial: Path) -> None:
 
 
 def _resume(handle: IO[bytes], partial: Path, run: str) -> int:
-    """Check whose file it is, cut off half a record at its end, and count the whole ones."""
+    """Check which run the file belongs to, cut off an incomplete last record, and count the complete ones."""
     header = json.dumps({"unfinished": run}).encode() + b"\n"
     handle.seek(0)
     first = handle.readline()

@@ -1,4 +1,4 @@
-"""Options of every search: the only place where they are declared."""
+"""Search options, declared only here."""
 
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
@@ -20,18 +20,18 @@ _METHOD_OF: dict[str, Method] = {
     "penalty_power": "penalty",
     "penalty_form": "penalty",
 }
-"""Options that belong to one method."""
+"""Options specific to one method."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig(Config):
-    """How hypotheses are searched for, or drawn."""
+    """Search and sampling options."""
 
     TITLE: ClassVar[str] = "search options"
 
     method: Method = option(
-        "beam: the most probable texts; diverse: beams in groups that differ from each other; penalty: beam search "
-        "that avoids the input's n-grams; sample: drawn at random",
+        "beam: the most probable texts; diverse: diverse beam search in groups; penalty: beam search "
+        "that avoids the input's n-grams; sample: random sampling",
         "beam",
     )
     n: int = option(
@@ -43,25 +43,25 @@ class SearchConfig(Config):
         high=100_000,
     )
     beam: int | None = option(
-        "hypotheses kept at each step (default: 100 for diverse, else 5, or N if larger, and twice or four times as "
-        "many where they give fewer than N different texts)",
+        "hypotheses kept at each step (default: 100 for diverse, otherwise 5, or N if larger; doubled up to twice "
+        "if they yield fewer than N different texts)",
         None,
         metavar="B",
         low=1,
         high=100_000,
     )
-    groups: int = option("diverse: groups that the beam is divided into", 10, metavar="G", low=1)
+    groups: int = option("diverse: number of beam groups", 10, metavar="G", low=1)
     strength: float = option(
-        "diverse: cost of a token for each time that earlier groups have it among their candidates of the same step",
+        "diverse: cost of a token for each time it is among the candidates of earlier groups at the same step",
         1.0,
         metavar="S",
         low=0,
         high=1000,
     )
     temperature: float = option("sample: divides the logits", 1.0, metavar="T", low=1e-3, high=1e3)
-    top_k: int = option("sample: draw from the K most probable tokens only; 0 means all", 0, metavar="K", low=0)
+    top_k: int = option("sample: draw only from the K most probable tokens; 0: all", 0, metavar="K", low=0)
     top_p: float = option(
-        "sample: draw from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
+        "sample: draw from the smallest set of tokens with total probability P", 1.0, metavar="P", low=1e-9, high=1
     )
     seed: int = option("sample: another seed gives other samples", 0, metavar="N", low=0, high=2**63 - 1)
     penalty_scale: float = option(
@@ -79,7 +79,7 @@ class SearchConfig(Config):
         "sums of log-probabilities are divided by length to this power", 1.0, metavar="P", low=-10, high=10
     )
     max_length: int | None = option(
-        "longest output in tokens, tag and end included (default: about twice the length of the input)",
+        "maximum output length in tokens, including tag and end (default: about twice the length of the input)",
         None,
         metavar="N",
         low=3,
@@ -95,7 +95,7 @@ class SearchConfig(Config):
                     f"`{field.name}=` is an option of the method {method}, but the method is {self.method}"
                 )
         if self.method != "sample" and self.n > self.beams:
-            raise PrismError(f"a beam of {self.beams} cannot give {self.n} hypotheses: give a larger `beam=`")
+            raise PrismError(f"a beam of {self.beams} cannot yield {self.n} hypotheses: set a larger `beam=`")
         if self.method == "diverse" and self.beams % self.groups:
             raise PrismError(f"{self.groups} groups do not divide a beam of {self.beams}")
 
@@ -108,11 +108,11 @@ class SearchConfig(Config):
 
     @property
     def width(self) -> int:
-        """Rows that one segment takes in a batch."""
+        """Rows per segment in a batch."""
         return self.n if self.method == "sample" else self.beams
 
     def signature(self) -> str:
-        """Return all that changes the result in a few characters: `diverse-b30-g10-s1-lp1`."""
+        """Return everything that changes the result in a few characters: `diverse-b30-g10-s1-lp1`."""
         parts: list[str] = [self.method]
         if self.method == "sample":
             parts += [f"t{self.temperature:g}", f"k{self.top_k}", f"p{self.top_p:g}", f"gumbel{self.seed}"]
@@ -130,6 +130,6 @@ class SearchConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class ParaphraseConfig(SearchConfig):
-    """The same for paraphrases; plain beam search would often copy its input."""
+    """The same for paraphrases, where plain beam search would often copy its input."""
 
     method: Method = option_of(SearchConfig, "method", "penalty")

@@ -1,10 +1,10 @@
-"""Ancestral sampling on torch, with a random stream of its own for every sample of every sentence.
+"""Ancestral sampling on torch, with a separate random stream for every sample of every sentence.
 
 A sample therefore depends on the seed, the sentence and its own number, and not on what else is in the batch. Every
-token gets noise of its own, and the largest sum of noise and logit is drawn (Gumbel-max): rounding, which differs from
-batch to batch, then matters only to two tokens that are almost equal. With one number for the whole distribution it
-would matter at every boundary between tokens.
-Shapes in comments: R rows (samples under way), V vocabulary.
+token gets its own noise, and the largest sum of noise and logit is drawn (Gumbel-max): rounding, which differs from
+batch to batch, then matters only for two tokens that are almost equal. With one random number for the whole
+distribution it would matter at every boundary between tokens.
+Shapes in comments: R rows (active samples), V vocabulary.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def sample(
 ) -> list[list[Found]]:
     """Draw the samples of each sentence.
 
-    Their scores are those of the model itself, whatever temperature and cuts they were drawn with.
+    Their scores are those of the model itself, whatever temperature and truncation they were drawn with.
     """
     count, device = config.n, prefixes.device
     streams = [stream(request, number, config.seed) for request in requests for number in range(count)]
@@ -67,20 +67,20 @@ def sample(
 
 
 def stream(request: Request, number: int, seed: int) -> np.random.Generator:
-    """The random numbers of one sample of one sentence."""
+    """The random number generator of one sample of one sentence."""
     text = f"{seed} {number} {request.source} {request.prefix}"
     key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key))
 
 
 def gumbel(numbers: np.random.Generator, size: int) -> NDArray[np.float32]:
-    """Noise of one step: minus the logarithm of exponentially distributed numbers."""
+    """Noise of one step: negated logarithms of exponentially distributed numbers."""
     drawn = numbers.standard_exponential(size, dtype=np.float32)
     return -np.log(np.maximum(drawn, np.finfo(np.float32).tiny))
 
 
 def _draw(logits: Tensor, noise: Tensor, config: SearchConfig) -> tuple[Tensor, Tensor]:
-    """Tokens (R,), and their log-probabilities without temperature and cuts."""
+    """Tokens (R,), and their log-probabilities without temperature and truncation."""
     values = logits / config.temperature
     if config.top_k and config.top_k < logits.shape[1]:
         best, ids = values.topk(config.top_k)
@@ -96,5 +96,5 @@ def _draw(logits: Tensor, noise: Tensor, config: SearchConfig) -> tuple[Tensor, 
 
 
 def _precision(device: torch.device) -> torch.dtype:
-    """Cumulative probabilities of a large vocabulary deserve double precision, which Apple's GPUs do not have."""
+    """Use double precision to accumulate probabilities over a large vocabulary; Apple's GPUs lack it."""
     return torch.float32 if device.type == "mps" else torch.float64

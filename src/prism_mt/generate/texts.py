@@ -21,7 +21,7 @@ _LOG = logging.getLogger("prism_mt")
 
 
 class TextGenerator:
-    """A model with a search from one language into another, behind the user's cache of n-best lists."""
+    """A model with a search from one language into another, backed by the user's cache of n-best lists."""
 
     def __init__(self, generator: Generator, route: Route) -> None:
         self._generator = generator
@@ -30,9 +30,9 @@ class TextGenerator:
     def nbest(
         self, texts: Iterable[str], where: Callable[[int], str] = name_by_number
     ) -> Iterator[list[Hypothesis]]:
-        """Give the hypotheses of every text in order, the best first (samples: as drawn); blanks for a blank text.
+        """Yield the hypotheses of every text in order, best first (samples: as drawn); empty strings for a blank text.
 
-        `where` says what a message calls the text at a place, counted from 0.
+        `where` returns the name of the text at an index, counted from 0, for messages.
         """
         if self._generator.engine_config.cache:
             yield from StoredLists(self._generator, self._route).stream(texts, where)
@@ -41,9 +41,9 @@ class TextGenerator:
         self._generator.tell_cuts()
 
     def write(self, texts: Lines, kind: ListKind, format: ListFormat, output: Path | None) -> None:
-        """Generate for a whole file, and write the lists to another or to standard output.
+        """Generate for a whole file, and write the lists to a file or to standard output.
 
-        A run that was killed goes on where it stopped.
+        A killed run resumes where it stopped.
         """
         count = texts.count()
         if count == 0:
@@ -66,7 +66,7 @@ class TextGenerator:
         self._generator.check(texts, self._route, lambda place: f"{texts.name}, line {place + 1}")
 
     def records(self, texts: Lines, first: int = 0) -> Iterator[Record]:
-        """Give the lines of a file from a place, counted from 0, with their hypotheses."""
+        """Yield the lines of a file from an index, counted from 0, with their hypotheses."""
         found = self.nbest(
             islice(iter(texts), first, None), lambda place: f"{texts.name}, line {first + place + 1}"
         )
@@ -89,7 +89,7 @@ def open_translator(
     search: SearchConfig | None = None,
     config: EngineConfig | None = None,
 ) -> TextGenerator:
-    """Open a model to translate with; its weights are read when the first text needs them."""
+    """Open a translation model; its weights are read when the first text needs them."""
     config = config or EngineConfig()
     directory = open_model(model, config.offline)
     if directory.spec.rough:
@@ -108,7 +108,7 @@ def open_paraphraser(
     search: SearchConfig | None = None,
     config: EngineConfig | None = None,
 ) -> TextGenerator:
-    """Open a model to paraphrase with: it goes from a language into the same language."""
+    """Open a model for paraphrasing: it translates a language into itself."""
     return open_translator(to=lang, src_lang=lang, model=model, search=search or ParaphraseConfig(), config=config)
 
 
@@ -192,7 +192,7 @@ def paraphrase(
     search: SearchConfig | None = None,
     config: EngineConfig | None = None,
 ) -> list[str] | list[list[Hypothesis]]:
-    """Paraphrase texts of the language `lang`.
+    """Paraphrase texts in the language `lang`.
 
     Returns the best paraphrase of each text, or with `n` a list of the `n` best with their scores, all different.
     The default search is beam search with a copy penalty.
@@ -207,7 +207,7 @@ def _with_number(search: SearchConfig, n: int | None) -> SearchConfig:
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
-    """Pass texts on; one text in the place of several, and what is no text, are errors."""
+    """Pass texts through; a single string instead of several, and anything but strings, is an error."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
         raise PrismError(f"texts must be a list or another iterable of str, not {type(texts).__name__}")
 

@@ -16,7 +16,7 @@ from prism_mt.models.directory import ModelDirectory
 
 
 class TorchSearcher:
-    """Beam search, diverse beam search, sampling and search with a copy penalty with our own network."""
+    """Beam search, diverse beam search, sampling and search with a copy penalty, on our own network."""
 
     parallel = 1
     one_limit = False
@@ -31,7 +31,7 @@ class TorchSearcher:
         self.budget = SEARCH["torch"].on(engine.device.type)
 
     def submit(self, batch: Sequence[Request]) -> PendingSearch:
-        """The work is done when the result is asked for."""
+        """Start a batch; the work happens when the result is requested."""
         return lambda: self._search(batch)
 
     def _search(self, batch: Sequence[Request]) -> list[list[Found]]:
@@ -48,5 +48,5 @@ class TorchSearcher:
             return beam_search(decoding, prefixes, limits, self._symbols, self._config, copying)
 
     def _pieces(self, request: Request) -> list[int]:
-        """The text of a request, without the tags and the ends that its encoding adds."""
+        """The text pieces of a request, without the tags and ends that its encoding adds."""
         return [index for index in request.source if index not in self._special]

@@ -1,4 +1,4 @@
-"""What a metric is: frozen options and declared traits, and the scorer that it opens for one pair of languages."""
+"""Base classes: a metric is frozen options plus declared traits, and opens a scorer for one language pair."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class TokenTrace:
     """The pieces of one forced decoding with their natural-log probabilities."""
 
     direction: str
-    """Which text given which: `hypothesis|reference`."""
+    """Direction, such as `hypothesis|reference`: the first given the second."""
     pieces: tuple[str, ...]
     scores: tuple[float, ...]
 
@@ -72,11 +72,11 @@ class ErrorSpan:
 
 @dataclass(frozen=True)
 class SegmentScore:
-    """A segment's score, and the counts from which a system score is made."""
+    """A segment's score, and the statistics from which a system score is computed."""
 
     score: float
     statistics: Sequence[float] = ()
-    """Summed over segments and given to the metric's `aggregate`; empty where a system score is the mean."""
+    """Summed over segments and passed to the metric's `aggregate`; empty if a system score is the mean."""
     tokens: tuple[TokenTrace, ...] = ()
     spans: tuple[ErrorSpan, ...] = ()
     """Errors, where they were looked for."""
@@ -85,13 +85,13 @@ class SegmentScore:
 
 
 class Scorer(ABC):
-    """A metric opened for a pair of languages: its models are loaded, and it keeps no state between calls."""
+    """A metric opened for a language pair: its models are loaded, and it keeps no state between calls."""
 
     @abstractmethod
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
         """Score segments in order, reading ahead only within a bounded window.
 
-        `tokens` asks for the pieces behind every score, where the metric has them.
+        `tokens` requests the pieces behind every score, if the metric has them.
         """
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Scorer(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(Config, ABC):
-    """A metric: its fields are its options, its class attributes say what it needs and what its numbers mean.
+    """A metric: its fields are its options, its class attributes declare what it needs and what its numbers mean.
 
     `name` comes from `@register`. A subclass declares options with `option(...)` and implements `open`.
     """
@@ -112,31 +112,31 @@ class Metric(Config, ABC):
     needs_language: ClassVar[bool] = False
     """Whether the language of the outputs must be known."""
     has_tokens: ClassVar[bool] = False
-    """Whether it explains a score piece by piece."""
+    """Whether it can explain a score piece by piece."""
     runs_on_ray: ClassVar[bool] = False
     served: ClassVar[bool] = True
-    """Whether `prism serve` offers it: not where its options name files or models, since requests are untrusted."""
+    """Whether `prism serve` offers it: not if its options name files or models, since requests are untrusted."""
 
     @abstractmethod
     def open(self, runtime: "Runtime", languages: Languages) -> Scorer:
         """Load what the metric needs."""
 
     def aggregate(self, totals: Sequence[float]) -> float:
-        """Make a system score of the sums of all segments' statistics."""
+        """Compute a system score from summed segment statistics."""
         raise TypeError(f"a system score of {self.name} is the mean of its segments")  # no statistics, no call
 
     def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
-        """Take a system score apart, such as BLEU into precisions and brevity penalty; empty where it has no parts."""
+        """Break a system score down, such as BLEU into precisions and brevity penalty; empty if it has no parts."""
         return {}
 
     @property
     def label(self) -> str:
-        """Name the metric in tables; options that were changed stand in brackets, but for the model."""
+        """Name in tables; options that differ from their defaults are in brackets, except the model."""
         return self._label(without=("model",))
 
     @property
     def full_label(self) -> str:
-        """The same with the model, for where several models are compared."""
+        """The label including the model, for comparisons of several models."""
         return self._label()
 
     def _label(self, without: tuple[str, ...] = ()) -> str:
@@ -165,7 +165,7 @@ class Metric(Config, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class UsesModel(Metric):
-    """A metric that asks a translation model."""
+    """A metric that uses a translation model."""
 
     model: str = option(
         "translation model: a name of `prism models list`, a folder, the original layout as folder or tar, hf:ORG/NAME",
@@ -182,9 +182,9 @@ class UsesModel(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class ReducesReferences(Metric):
-    """A metric that scores each reference on its own."""
+    """A metric that scores each reference separately."""
 
-    references: Literal["mean", "max"] = option("how the scores of several references become one", "mean")
+    references: Literal["mean", "max"] = option("how to combine the scores of several references", "mean")
 
 
 def sign(name: str, **values: object) -> str:

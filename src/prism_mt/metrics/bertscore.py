@@ -1,4 +1,4 @@
-"""Soft matches between the contextual vectors of two texts: BERTr (Mathur et al. 2019) and BERTScore's P, R and F1."""
+"""Soft matches between contextual vectors of two texts: BERTr (Mathur et al. 2019) and BERTScore's P, R and F1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from prism_mt.metrics.runtime import Runtime
 
 Value = Literal["precision", "recall", "f1"]
 ENCODER_HELP = (
-    "contextual encoder: model (that of --model), e5 (100 languages), minilm (English), a folder or hf:ORG/NAME; for "
+    "contextual encoder: model (from --model), e5 (100 languages), minilm (English), a folder or hf:ORG/NAME; for "
     "laser also use, or a folder of LASER or sentence-transformers"
 )
 
@@ -32,7 +32,7 @@ class Matches(NamedTuple):
 
 
 def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Matches:
-    """Pair every piece with its most similar piece of the other text (pieces × width each), by cosine.
+    """Match every piece with the most similar piece of the other text (pieces × width each), by cosine.
 
     Recall is the mean over the reference's pieces, precision over the output's. A text without pieces matches nothing.
     """
@@ -46,7 +46,7 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 
 @dataclass(frozen=True, kw_only=True)
 class MatchMetric(UsesModel, ReducesReferences):
-    """One of the three values, from one layer of the encoder, without special tokens and without idf."""
+    """One of the three values, from one layer of the encoder, without special tokens and without idf weighting."""
 
     served = False
 
@@ -62,13 +62,13 @@ class MatchMetric(UsesModel, ReducesReferences):
 
     @property
     def label(self) -> str:
-        """Name the encoder always: without it a value invites comparison with published ones."""
+        """Always include the encoder: without it, a value invites comparison with published ones."""
         label = super().label
         return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
 
     @property
     def models(self) -> frozenset[str]:
-        """The translation model only where its encoder is used."""
+        """The translation model, only if its encoder is used."""
         return super().models if self.encoder == "model" else frozenset()
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
@@ -138,13 +138,13 @@ class MatchScorer(PairwiseScorer):
         self._other = of_sources or encoder
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Encode all texts of a side of the chunk together."""
+        """Encode all texts of each side of the chunk together."""
         ours = _top_layer(self._encoder, [pair[0] for pair in pairs])
         others = _top_layer(self._other, [pair[1] for pair in pairs])
         return [float(getattr(match(ours[one], others[other]), self._metric.value)) for one, other in pairs]
 
     def signature(self, references: int = 1) -> str:
-        """Which value of which encoder."""
+        """Value and encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if self.side == "ref" else None
         layer = self._encoder.layer

@@ -11,12 +11,12 @@ from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentSco
 from prism_mt.metrics.runtime import Runtime
 
 _TERM = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\*\s*(\S.*?)\s*")
-# A metric's name may end in plus signs (chrf++): a new term begins where a number and a star follow.
+# A metric's name may end in plus signs (chrf++): a new term starts where a number and an asterisk follow.
 _BETWEEN = re.compile(r"\s*\+(?=\s*-?\d+(?:\.\d+)?\s*\*)")
 
 
 def parse_terms(text: str) -> list[tuple[float, str]]:
-    """Return weights and names of a weighted sum; an empty list when the text is not one."""
+    """Return the weights and names of a weighted sum; an empty list if the text is not one."""
     if "*" not in text:
         return []
     terms = [_TERM.fullmatch(part) for part in _BETWEEN.split(text)]
@@ -28,7 +28,7 @@ def parse_terms(text: str) -> list[tuple[float, str]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Combined(Metric):
-    """The weighted sum of metrics, of segments and of systems alike."""
+    """A weighted sum of metrics, for segments and systems alike."""
 
     name = "sum"
     terms: tuple[tuple[float, Metric], ...] = option("weights and metrics")
@@ -40,7 +40,7 @@ class Combined(Metric):
         directions = {(weight < 0) != metric.lower_is_better for weight, metric in self.terms if weight}
         if len(directions) > 1:
             raise PrismError(
-                f"{self.label} adds metrics of which higher is better to others of which lower is better: "
+                f"{self.label} mixes metrics for which higher is better with others for which lower is better: "
                 "give one kind negative weights"
             )
 
@@ -51,7 +51,7 @@ class Combined(Metric):
 
     @property
     def lower_is_better(self) -> bool:  # type: ignore[override]
-        """Decided by the signs of the weights: `-1*ter` is higher for better outputs."""
+        """Determined by the signs of the weights: `-1*ter` is higher for better outputs."""
         return any((weight < 0) != metric.lower_is_better for weight, metric in self.terms if weight)
 
     @property
@@ -61,7 +61,7 @@ class Combined(Metric):
 
     @property
     def label(self) -> str:
-        """The sum as one writes it."""
+        """The sum as the user writes it."""
         return "+".join(f"{weight:g}*{metric.label}" for weight, metric in self.terms)
 
     @property
@@ -84,12 +84,12 @@ class Combined(Metric):
         return _Sum([(weight, metric.open(runtime, languages)) for weight, metric in self.terms])
 
     def aggregate(self, totals: Sequence[float]) -> float:
-        """Weighted sum of the metrics' own system scores. Each metric's statistics come after their number."""
+        """Weighted sum of the metrics' own system scores. Each metric's statistics are preceded by their number."""
         rest = iter(totals)
         segments = next(rest)
         score = 0.0
         for weight, metric in self.terms:
-            # Every segment has added the number of its statistics, so that sums can be told apart again.
+            # Every segment has added the number of its statistics, so that the sums can be separated again.
             size = round(next(rest) / segments)
             own = list(itertools.islice(rest, size))
             score += weight * (own[0] / segments if size == 1 else metric.aggregate(own))
@@ -101,7 +101,7 @@ class _Sum(Scorer):
         self._terms = terms
 
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
-        """Let all metrics read the same segments side by side."""
+        """Let all metrics read the same segments in parallel."""
         copies = itertools.tee(segments, len(self._terms))
         streams = [scorer.score(copy) for (_, scorer), copy in zip(self._terms, copies, strict=True)]
         for scores in zip(*streams, strict=True):
@@ -113,5 +113,5 @@ class _Sum(Scorer):
             yield SegmentScore(total, statistics)
 
     def signature(self, references: int = 1) -> str:
-        """The signatures of all."""
+        """The signatures of all terms."""
         return " + ".join(f"{weight:g} * {scorer.signature(references)}" for weight, scorer in self._terms)

@@ -1,4 +1,4 @@
-"""From two texts to the token ids that an engine scores."""
+"""Encode text pairs as the token ids that an engine scores."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ OverlongPolicy = Literal["error", "truncate", "window"]
 
 @dataclass(frozen=True)
 class Text:
-    """A text, its language as the model calls it, and what to call it in a message."""
+    """A text, its language in the model's own code, and its name in messages."""
 
     text: str
     language: str | None
@@ -27,10 +27,10 @@ class Text:
 
 
 class PairEncoder:
-    """Turns (given, scored) texts into pairs of ids and token scores back into what counts.
+    """Encodes (given, scored) texts as pairs of ids, and decodes token scores.
 
-    A text longer than the model's positions is an error, is cut off, or is scored in windows: both texts are
-    cut into the same number of equal parts, and the tokens of all parts are put together again.
+    A text longer than the model's positions is an error, is truncated, or is scored in windows: both texts are split
+    into the same number of equal parts, and the tokens of all parts are joined again.
     """
 
     def __init__(self, model: ModelDirectory, long: OverlongPolicy = "error") -> None:
@@ -41,11 +41,11 @@ class PairEncoder:
         self._long = long
         self._source_limit = spec.architecture.max_positions - (len(spec.conventions.source) - 1)
         self._target_limit = spec.architecture.max_positions - (len(spec.conventions.target) - 2)
-        # The same reference is met once per system and direction.
+        # The same reference occurs once per system and direction.
         self._source_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.source.encode(text)))
         self._target_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.target.encode(text)))
         self.cut: set[str] = set()
-        """Where texts were too long and truncated or windowed."""
+        """Texts that were too long and were truncated or windowed."""
 
     def pairs_in_context(
         self, given: Text, scored: Text, context: Sequence[tuple[str, str]]
@@ -68,7 +68,7 @@ class PairEncoder:
         return [self._pair(source, target, given.language, scored.language)], skipped
 
     def pairs(self, given: Text, scored: Text) -> list[Pair]:
-        """One pair, or several windows of an over-long one."""
+        """One pair, or several windows of an overlong one."""
         source, target = self._source_ids(given.text), self._target_ids(scored.text)
         too_long = [
             (text, len(ids), limit)
@@ -103,7 +103,7 @@ class PairEncoder:
         return ids[skipped:], np.concatenate(kept).astype(np.float64)[skipped:]
 
     def piece(self, index: int) -> str:
-        """How a target token is written."""
+        """The written form of a target token."""
         return self._target.piece(index)
 
     def _pair(self, source: Sequence[int], target: Sequence[int], given: str | None, scored: str | None) -> Pair:
@@ -118,13 +118,13 @@ class PairEncoder:
         if self._long == "error":
             text, length, limit = too_long[0]
             raise PrismError(
-                f"{text.where} has {length:,} pieces, and the model takes at most {limit:,}: "
-                "shorten it, or or let it be truncated or scored in windows (overlong)"
+                f"{text.where} has {length:,} pieces, but the model takes at most {limit:,}: "
+                "shorten it, or have it truncated or scored in windows (`overlong=`)"
             )
         self.cut.update(text.where for text, _, _ in too_long)
 
 
 def _split(ids: Sequence[int], parts: int) -> list[Sequence[int]]:
-    """Cut into `parts` pieces whose lengths differ by at most one."""
+    """Split into `parts` pieces whose lengths differ by at most one."""
     bounds = [len(ids) * part // parts for part in range(parts + 1)]
     return [ids[start:end] for start, end in itertools.pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""Metrics that were trained on human judgments, from the directories that `prism metric train` writes.
+"""Learned metrics, trained on human judgments, from the directories that `prism metric train` writes.
 
 metric.json           kind of network, its size, the encoder and its digest
 weights.safetensors   the network's weights; the encoder's are not in it
@@ -40,11 +40,11 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class MetricSpec:
-    """What a trained metric is, besides its weights."""
+    """Description of a learned metric, apart from its weights."""
 
     kind: Kind
     encoder: str
-    """As `--encoder` names it."""
+    """As for `--encoder`."""
     encoder_digest: str
     language: str
     layers: int
@@ -58,7 +58,7 @@ class MetricSpec:
     side: Side = "ref"
     """What outputs were compared with in training."""
     digest: str = ""
-    """Of the weights."""
+    """Digest of the weights."""
 
     @property
     def encoder_config(self) -> EncoderConfig:
@@ -67,19 +67,19 @@ class MetricSpec:
 
 
 def is_metric_directory(folder: Path) -> bool:
-    """Whether the folder has a trained metric."""
+    """Whether the directory holds a learned metric."""
     return (folder / CONFIG).is_file()
 
 
 def read_spec(folder: Path) -> MetricSpec:
-    """The description of a trained metric."""
+    """Read the description of a learned metric."""
     path = folder / CONFIG
     try:
         table = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise PrismError(f"cannot read {path}: {error}") from error
     if not isinstance(table, dict):
-        raise PrismError(f"{path} is not the description of a trained metric: expected a JSON object")
+        raise PrismError(f"{path} is not the description of a learned metric: expected a JSON object")
     return from_table(table, MetricSpec, str(path))
 
 
@@ -130,7 +130,7 @@ class Learned(UsesModel, ReducesReferences):
 
     served = False
 
-    folder: Path = option("learned: folder that `prism metric train` has written", metavar="DIR")
+    folder: Path = option("learned: folder written by `prism metric train`", metavar="DIR")
     against: Literal["ref", "src"] | None = option(
         "learned: compare outputs with references or sources (default: as in training)", None
     )
@@ -138,7 +138,7 @@ class Learned(UsesModel, ReducesReferences):
 
     @cached_property
     def spec(self) -> MetricSpec:
-        """What the folder says."""
+        """The folder's description."""
         return read_spec(self.folder)
 
     @property
@@ -153,12 +153,12 @@ class Learned(UsesModel, ReducesReferences):
 
     @property
     def label(self) -> str:
-        """The folder as it was given; two of one kind are told apart by it."""
+        """The folder as given, which distinguishes two metrics of the same kind."""
         return str(self.folder) if self.against is None else f"{self.against}:{self.folder}"
 
     @property
     def models(self) -> frozenset[str]:
-        """The translation model only where its encoder is used."""
+        """The translation model, only if its encoder is used."""
         return super().models if self.spec.encoder == "model" else frozenset()
 
     def open(self, runtime: Runtime, languages: Languages) -> "LearnedScorer":
@@ -170,7 +170,7 @@ class Learned(UsesModel, ReducesReferences):
         if not named and must_be_fetched(spec.encoder, language):
             raise PrismError(
                 f"the metric {self.folder} needs the encoder {spec.encoder}, which is not on this machine: "
-                f"to fetch it, name it with `encoder=` {spec.encoder}"
+                f"to fetch it, pass `encoder=` {spec.encoder}"
             )
         model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
         config = dataclasses.replace(spec.encoder_config, precision=runtime.encoder_precision())
@@ -189,7 +189,7 @@ class Learned(UsesModel, ReducesReferences):
 
 
 def parse_folder(text: str) -> tuple[type[Metric], dict[str, Any]] | None:
-    """Return class and options of `FOLDER`, `src:FOLDER` or `par:FOLDER`; None when it is not a learned metric."""
+    """Return class and options of `FOLDER`, `src:FOLDER` or `par:FOLDER`; None if it is not a learned metric."""
     way, separator, folder = text.partition(":")
     variant, path = (way, Path(folder)) if separator and way in ("par", "src", "ref") else ("", Path(text))
     if not is_metric_directory(path):
@@ -211,7 +211,7 @@ class LearnedScorer(PairwiseScorer):
         encoder: PieceEncoder,
         of_sources: PieceEncoder | None = None,
     ) -> None:
-        """With an encoder of sources, outputs are compared with them instead of references."""
+        """With an encoder for sources, outputs are compared with them instead of references."""
         super().__init__(metric.side, metric.references)
         self._metric, self._spec = metric, metric.spec
         self._network = network
@@ -249,7 +249,7 @@ class LearnedScorer(PairwiseScorer):
         return found
 
     def _note_cuts(self, texts: Sequence[str], read: Sequence[PieceVectors]) -> None:
-        """Say once that texts are longer than the network was made for."""
+        """Warn once about texts longer than the network's limit."""
         limit = self._spec.pieces
         cut = next((text for text, one in zip(texts, read, strict=True) if one.shape[1] > limit), None)
         if cut is not None and not self._warned:
@@ -262,7 +262,7 @@ class LearnedScorer(PairwiseScorer):
             )
 
     def signature(self, references: int = 1) -> str:
-        """Which network over which encoder."""
+        """Network and encoder."""
         return sign(
             self._spec.kind,
             weights=self._spec.digest[:12],

@@ -1,4 +1,4 @@
-"""The mean log-probability of an output under a language model."""
+"""Mean log-probability of an output under a language model."""
 
 import hashlib
 import itertools
@@ -27,7 +27,7 @@ _LOG = logging.getLogger("prism_mt")
 
 
 Window = tuple[tuple[int, ...], int]
-"""Ids, and the place of the first that counts."""
+"""Ids, and the index of the first that counts."""
 
 
 class CausalModel(Protocol):
@@ -37,7 +37,7 @@ class CausalModel(Protocol):
     limit: int
 
     def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
-        """The whole sequence of ids, its start included, and the place of the first that counts."""
+        """The whole sequence of ids, including its start, and the index of the first that counts."""
         ...
 
     def logits(self, ids: "torch.Tensor") -> "torch.Tensor":
@@ -62,7 +62,7 @@ class TrainedModel:
         self.limit = spec.architecture.max_positions
 
     def tokens(self, text: str) -> tuple[tuple[int, ...], int]:
-        """As in training; the language tag does not count."""
+        """Encode as in training; the language tag does not count."""
         ids = self._conventions.encode_target(self._vocabulary.encode(text), self._tag)
         return ids, 1 + self._conventions.counted(ids).start
 
@@ -72,7 +72,7 @@ class TrainedModel:
 
 
 class HuggingFaceModel:
-    """A causal language model from a folder, which runs no code and has all its weights."""
+    """A causal language model from a folder; it must not need code of its own, and must have all its weights."""
 
     def __init__(self, folder: Path) -> None:
         with reading(folder, "a usable language model"):
@@ -81,11 +81,11 @@ class HuggingFaceModel:
             )
             self._end = self._tokenizer.eos_token_id
             if self._end is None:
-                raise PrismError(f"the tokenizer in {folder} has no end of text, which the score counts")
+                raise PrismError(f"the tokenizer in {folder} has no end-of-text token, which the score includes")
             start = self._tokenizer.bos_token_id
             self._start = self._end if start is None else start
             self.limit = int(self._model.config.max_position_embeddings)
-            # What does not fit together shows here and not in the middle of a file.
+            # Mismatches show up here rather than in the middle of a file.
             rows = self._model.get_input_embeddings().num_embeddings
             if max(len(self._tokenizer), self._start + 1, self._end + 1) > rows:
                 raise PrismError(f"{folder}: the tokenizer has {len(self._tokenizer):,} ids, the model {rows:,}")
@@ -112,7 +112,7 @@ class HuggingFaceModel:
 @register("lm")
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelMetric(Metric):
-    """Mean log-probability of the output under a language model, whatever it should say."""
+    """Mean log-probability of the output under a language model, regardless of source and reference."""
 
     served = False
 
@@ -121,13 +121,13 @@ class LanguageModelMetric(Metric):
 
     language_model: Path | None = option("lm: folder of a language model", None, metavar="DIR")
     overlong: OverlongPolicy = option(
-        "a segment longer than the model's positions: stop, truncate it, or score windows of it", "error"
+        "segments longer than the model's positions: stop, truncate them, or score them in windows", "error"
     )
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Load a model directory of ours, or a Hugging Face folder."""
+        """Load one of our model directories or a Hugging Face folder."""
         if self.language_model is None:
-            raise PrismError("lm needs a language model: name its folder with language_model (--language-model)")
+            raise PrismError("lm needs a language model: set `language_model=` to its folder")
         return LanguageModelScorer(self, open_language_model(self.language_model, languages.target))
 
 
@@ -138,7 +138,7 @@ class LanguageModelScorer(Scorer):
         self._metric, self._model = metric, model
 
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
-        """Score chunk by chunk; outputs of similar length go through the model together."""
+        """Score chunk by chunk; outputs of similar length are batched together."""
         rest, cut = iter(segments), 0
         while chunk := list(itertools.islice(rest, _CHUNK)):
             sequences = [self._model.tokens(segment.hypothesis) for segment in chunk]
@@ -158,7 +158,7 @@ class LanguageModelScorer(Scorer):
         return sign(self._metric.name, model=self._model.name, reduction="mean", log="e", long=overlong)
 
     def _means(self, texts: Sequence[Sequence[Window]]) -> list[float]:
-        """Average over the tokens that count in all windows of every text."""
+        """Average over the counted tokens in all windows of every text."""
         import torch
 
         windows = [(place, *window) for place, own in enumerate(texts) for window in own]
@@ -166,7 +166,7 @@ class LanguageModelScorer(Scorer):
         with torch.inference_mode():
             for batch in batches_by_length([len(ids) for _, ids, _ in windows], budget=2048):
                 longest = len(windows[batch[0]][1])
-                # What comes after the end is not seen by what comes before it: any id will do as padding.
+                # Tokens after the end are invisible to those before it: any id will do as padding.
                 rows = torch.tensor([[*windows[w][1], *[0] * (longest - len(windows[w][1]))] for w in batch])
                 scores = self._model.logits(rows[:, :-1]).float().log_softmax(2)
                 chosen = scores.gather(2, rows[:, 1:, None])[..., 0].double()
@@ -177,10 +177,10 @@ class LanguageModelScorer(Scorer):
         return [total / count for total, count in zip(sums, counts, strict=True)]
 
     def _windows(self, text: str, ids: tuple[int, ...], first: int) -> Iterator[Window]:
-        """Cut a text that is too long as the policy says."""
+        """Cut an overlong text according to the policy."""
         if self._metric.overlong == "error":
             check_length(text, len(ids) - 1, self._model.limit, self._model.name)
-        size = self._model.limit + 1 - first  # the last of the ids is predicted only
+        size = self._model.limit + 1 - first  # the last id is only predicted
         for start in range(first, len(ids), size):
             yield ids[:first] + ids[start : start + size], first
             if self._metric.overlong == "truncate":
@@ -188,7 +188,7 @@ class LanguageModelScorer(Scorer):
 
 
 def open_language_model(path: Path, language: str) -> CausalModel:
-    """Open a model directory of ours, or a Hugging Face folder."""
+    """Open one of our model directories or a Hugging Face folder."""
     try:
         import torch  # noqa: F401
     except ImportError:

@@ -1,4 +1,4 @@
-"""Metrics that compare texts two by two: each output with every reference, or with its source."""
+"""Metrics that compare pairs of texts: each output with every reference, or with its source."""
 
 import itertools
 from abc import abstractmethod
@@ -17,14 +17,14 @@ class PairwiseScorer(Scorer):
     def __init__(self, side: Side, references: Reduction = "mean") -> None:
         self.side = side
         self.references = references
-        """How the scores with several references become one."""
+        """How to combine the scores of several references."""
 
     @abstractmethod
     def compare(self, pairs: Sequence[tuple[str, str]]) -> Sequence[float]:
         """Score each (output, other text)."""
 
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
-        """Score chunk by chunk, so that texts of similar length can go through an encoder together."""
+        """Score chunk by chunk, so that an encoder can batch texts of similar length."""
         rest = iter(segments)
         while chunk := list(itertools.islice(rest, _CHUNK)):
             others = [self._others(segment) for segment in chunk]

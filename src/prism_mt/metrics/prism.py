@@ -40,7 +40,7 @@ _DIRECTION_HELP = (
 
 @dataclass(frozen=True, kw_only=True)
 class PrismMetric(UsesModel):
-    """What Prism's metrics have in common: forced decoding of one text given the other."""
+    """Base of the Prism metrics: forced decoding of one text given the other."""
 
     needs_language = True
     has_tokens = True
@@ -49,12 +49,12 @@ class PrismMetric(UsesModel):
 
     direction: Direction = option(_DIRECTION_HELP, "both")
     forward_weight: float = option(
-        "share of the forward direction where both count", 0.5, metavar="W", low=0, high=1
+        "weight of the forward direction if both are used", 0.5, metavar="W", low=0, high=1
     )
     reduction: Literal["mean", "sum"] = option("mean log-probability per token, or their sum", "mean")
     temperature: float = option("divides the logits before the softmax", 1.0, metavar="T", low=1e-3, high=1e3)
     overlong: OverlongPolicy = option(
-        "a segment longer than the model's positions: stop, truncate it, or score windows of it", "error"
+        "segments longer than the model's positions: stop, truncate them, or score them in windows", "error"
     )
 
     context: int = option(
@@ -77,7 +77,7 @@ class PrismMetric(UsesModel):
         return self.context
 
     def open(self, runtime: Runtime, languages: Languages) -> "PrismScorer":
-        """Open the model and check that it can go between the languages."""
+        """Open the model and check that it can translate between the languages."""
         language = runtime.language(self.model, languages.target)
         other: str | None = language
         if self.side == "src":
@@ -85,12 +85,12 @@ class PrismMetric(UsesModel):
         return PrismScorer(self, runtime, runtime.model(self.model), language, other)
 
     def join_directions(self, weights: Sequence[float], scores: Sequence[float]) -> float:
-        """Make one number of the scores of the forced decodings of one pair of texts: their weighted sum."""
+        """Combine the forced decodings of one text pair into one number: their weighted sum."""
         return sum(weight * score for weight, score in zip(weights, scores, strict=True))
 
     @property
     def reference_reduction(self) -> Literal["mean", "max"] | None:
-        """How several references become one; None without references."""
+        """How to combine several references; None without references."""
         return None
 
 
@@ -104,7 +104,7 @@ class PrismRef(PrismMetric, ReducesReferences):
 
     @property
     def reference_reduction(self) -> Literal["mean", "max"]:
-        """The option of that name."""
+        """The value of the option."""
         return self.references
 
 
@@ -121,7 +121,7 @@ class PrismSrc(PrismMetric):
 @register("prism-dual")
 @dataclass(frozen=True, kw_only=True)
 class PrismDual(PrismMetric):
-    """Dual conditional cross-entropy of source and output (Junczys-Dowmunt 2018), to filter bitext.
+    """Dual conditional cross-entropy of source and output (Junczys-Dowmunt 2018), for bitext filtering.
 
     The logarithm of the paper's adequacy, -(|H(y|x) - H(x|y)| + (H(y|x) + H(x|y)) / 2) with H per token, here with one
     multilingual model for both directions.
@@ -133,7 +133,7 @@ class PrismDual(PrismMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.direction, self.forward_weight, self.reduction) != ("both", 0.5, "mean"):
-            raise PrismError("prism-dual takes both directions alike, and means: leave these options as they are")
+            raise PrismError("prism-dual always uses both directions equally, and means: do not set these options")
 
     def join_directions(self, weights: Sequence[float], scores: Sequence[float]) -> float:
         """Combine the mean log-probabilities of both directions."""
@@ -164,7 +164,7 @@ class PrismScorer(Scorer):
 
     @property
     def engine(self) -> Engine:
-        """The model, ready to score; loading waits until here."""
+        """The engine; it is loaded here."""
         return self._runtime.engine(self._metric.model, self._metric.temperature)
 
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
@@ -192,7 +192,7 @@ class PrismScorer(Scorer):
             _LOG.warning("%d overlong texts were %s (%s)", len(encoder.cut), word, min(encoder.cut))
 
     def signature(self, references: int = 1) -> str:
-        """Model, direction, reduction, engine: all that changes the number."""
+        """Model, direction, reduction, engine: everything that changes the number."""
         metric, engine = self._metric, self.engine
         return sign(
             metric.name,
@@ -211,15 +211,13 @@ class PrismScorer(Scorer):
         )
 
     def _check_languages(self) -> None:
-        """Some models tag the source, a source that is scored needs its language, and some know one pair only."""
+        """Check languages: some models tag the source or have a single pair; scoring the source needs its language."""
         spec, ours, other = self._model.spec, self._language, self._other_language
         backward = self._metric.direction != "forward"
         if other is None and backward:
-            raise PrismError(
-                "scoring the source given the output needs the language of the source: give src_lang (--src-lang)"
-            )
+            raise PrismError("scoring the source given the output needs the source language: set `src_lang=`")
         if other is None and spec.conventions.needs_source_language:
-            raise PrismError(f"the model {spec.name} needs the language of the source: give src_lang (--src-lang)")
+            raise PrismError(f"the model {spec.name} needs the source language: set `src_lang=`")
         ways: dict[Direction, list[tuple[str | None, str | None]]] = {
             "forward": [(other, ours)],
             "backward": [(ours, other)],
@@ -230,12 +228,12 @@ class PrismScorer(Scorer):
             writes = not spec.target_languages or scored in spec.target_languages
             if not (reads and writes):
                 raise PrismError(
-                    f"{self._metric.name} asks the model {spec.name} to go from {given} to {scored}, but it "
-                    f"translates from {', '.join(spec.source_languages)} into {', '.join(spec.target_languages)} only"
+                    f"{self._metric.name} needs the model {spec.name} to translate from {given} to {scored}, but it "
+                    f"only translates from {', '.join(spec.source_languages)} into {', '.join(spec.target_languages)}"
                 )
 
     def _decodings(self, segment: Segment, encoder: PairEncoder) -> list[list[_Decoding]]:
-        """For every reference (or the one source) the forced decodings that make its score."""
+        """For every reference (or the one source), the forced decodings that make up its score."""
         line = f", line {segment.number}" if segment.number else ""
         names = segment.origin
         hypothesis = Text(segment.hypothesis, self._language, names.hypothesis + line)

@@ -1,7 +1,7 @@
-"""Metrics by name: built-in ones, those of other packages, folders of learned ones, and weighted sums.
+"""Metric registry: built-in metrics, those of other packages, learned ones in folders, and weighted sums.
 
-A metric of another package registers itself when the module that its entry point in the group `prism_mt.metrics`
-names is imported.
+A metric of another package registers itself when its module, named by an entry point in the group
+`prism_mt.metrics`, is imported.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from prism_mt._core.options import make, suggestion
 from prism_mt.metrics.base import Metric
 
 _BUILT_IN = ("prism", "sacrebleu", "bertscore", "sentence", "lm", "learned", "paraphrased", "sentinel")
-"""Modules of this package with metrics; a new one is one file and one word here."""
+"""Modules of this package with metrics; a new metric is one file and one word here."""
 ENTRY_POINTS = "prism_mt.metrics"
 
 Kind = TypeVar("Kind", bound=type[Metric])
@@ -29,12 +29,12 @@ _OPTIONS = re.compile(r"(?P<name>[^\[\]]+)\[(?P<options>[^\[\]]*)\]")
 
 
 def register(name: str) -> Callable[[Kind], Kind]:
-    """Give a metric class its name and make it known."""
+    """Register a metric class under a name."""
 
     def add(kind: Kind) -> Kind:
         other = _METRICS.get(name)
         if other is not None and other.__qualname__ != kind.__qualname__:
-            raise PrismError(f"two metrics are called {name}: {other.__module__} and {kind.__module__}")
+            raise PrismError(f"two metrics are named {name}: {other.__module__} and {kind.__module__}")
         kind.name = name
         _METRICS[name] = kind
         return kind
@@ -50,7 +50,7 @@ def list_metrics() -> Mapping[str, type[Metric]]:
     for entry in metadata.entry_points(group=ENTRY_POINTS):
         try:
             entry.load()
-        except Exception as error:  # whatever another package's module does when it is imported
+        except Exception as error:  # another package's module may raise anything on import
             raise PrismError(f"the metrics of {entry.value} cannot be imported: {error}") from error
     _check_options()
     return _METRICS
@@ -69,11 +69,11 @@ def option_fields() -> dict[str, tuple["dataclasses.Field[Any]", Any, tuple[str,
 
 
 def make_metric(text: "str | Metric", options: Mapping[str, Any] | None = None) -> Metric:
-    """Return the metric that a name stands for.
+    """Make a metric from its name.
 
-    `chrf`, a folder that `prism metric train` wrote (`src:FOLDER` and `par:FOLDER` are variants of it), options in
-    brackets as in `prism-ref[direction=forward]`, or a weighted sum such as `0.4*laser+0.6*lm`. Of the `options`
-    those apply that the metric has and the text does not set.
+    Names are `chrf`, a folder written by `prism metric train` (`src:FOLDER` and `par:FOLDER` are variants), options in
+    brackets as in `prism-ref[direction=forward]`, or a weighted sum such as `0.4*laser+0.6*lm`. Of the `options`, those
+    apply that the metric has and the text does not set.
     """
     if isinstance(text, Metric):
         return text
@@ -91,7 +91,9 @@ def make_metric(text: "str | Metric", options: Mapping[str, Any] | None = None) 
     if kind is None:
         learned = parse_folder(name)
         if learned is None:
-            raise PrismError(f"no metric {name!r}, and no folder of a learned one{suggestion(name, known)}")
+            raise PrismError(
+                f"no metric and no folder of a learned metric is named {name!r}{suggestion(name, known)}"
+            )
         kind, given = learned
     hints = typing.get_type_hints(kind)
     own = {field.name for field in dataclasses.fields(kind)}
@@ -102,7 +104,7 @@ def make_metric(text: "str | Metric", options: Mapping[str, Any] | None = None) 
 def make_metrics(
     given: "typing.Sequence[str | Metric]", options: Mapping[str, Any] | None = None
 ) -> tuple[Metric, ...]:
-    """Return each metric once; an option that none of them has is an error that says whose it is."""
+    """Return each metric once; an option that none of them has is an error that says which metrics have it."""
     found = tuple(dict.fromkeys(make_metric(one, options) for one in given))
     known = option_fields()
     for name in options or {}:
@@ -110,19 +112,19 @@ def make_metrics(
             raise PrismError(f"no metric has an option {name!r}{suggestion(name, known)}")
         if not any(has_option(metric, name) for metric in found):
             raise PrismError(
-                f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is asked for"
+                f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is requested"
             )
     return found
 
 
 def metric_labels(metrics: "typing.Sequence[Metric]") -> list[str]:
-    """Name the metrics of one run; where only their models differ, after their models."""
+    """Name the metrics of one run; include the model where metrics differ only in it."""
     counts = Counter(metric.label for metric in metrics)
     return [metric.label if counts[metric.label] == 1 else metric.full_label for metric in metrics]
 
 
 def has_option(metric: Metric, name: str) -> bool:
-    """Whether a metric, or one within it, has an option."""
+    """Whether a metric, or one inside it, has an option."""
     inner = [one for field in dataclasses.fields(metric) for one in _inner(getattr(metric, field.name))]
     return name in {field.name for field in dataclasses.fields(metric)} or any(has_option(m, name) for m in inner)
 
@@ -146,7 +148,7 @@ def _parse_options(written: str, hints: Mapping[str, Any], text: str) -> dict[st
 
 
 def _check_options() -> None:
-    """Options of one name must be one option: they share a flag."""
+    """Check that options of the same name are the same option: they share a flag."""
     first: dict[str, tuple[str, Any, str]] = {}
     for name, kind in _METRICS.items():
         hints = typing.get_type_hints(kind)
@@ -155,4 +157,6 @@ def _check_options() -> None:
                 field.name, (name, hints[field.name], field.metadata.get("help", ""))
             )
             if hint != hints[field.name] or text != field.metadata.get("help", ""):
-                raise PrismError(f"the option {field.name} of the metric {name} is not that of {owner}: rename it")
+                raise PrismError(
+                    f"the option {field.name} of the metric {name} differs from that of {owner}: rename it"
+                )

@@ -1,4 +1,4 @@
-"""Models, engines and encoders of a run, each opened once and only when a metric asks for it."""
+"""Models, engines and encoders of a run, each opened once and only when a metric needs it."""
 
 import logging
 import threading
@@ -17,12 +17,12 @@ _LOG = logging.getLogger("prism_mt")
 
 
 class Runtime:
-    """What metrics are opened with: how to compute, and everything that several of them share."""
+    """The context in which metrics are opened: engine options, and everything that several metrics share."""
 
     def __init__(self, config: EngineConfig | None = None) -> None:
         self.config = config or EngineConfig()
         self._resources: dict[object, object] = {}
-        self._lock = threading.RLock()  # an engine asks for its model while it is made
+        self._lock = threading.RLock()  # creating an engine requests its model
 
     def model(self, name: str) -> ModelDirectory:
         """Open a model directory; its weights are not read yet."""
@@ -34,11 +34,11 @@ class Runtime:
         return found
 
     def language(self, model: str, language: str) -> str:
-        """Return the language as the model calls it, or fail with a list of those that it has."""
+        """Return the model's own code for a language, or fail with a list of those that it has."""
         return resolve(language, self.model(model).spec.languages)
 
     def engine(self, model: str, temperature: float = 1.0) -> Engine:
-        """Return the model ready to score; it is loaded when there is something that the cache does not know."""
+        """Return the model ready to score; it is loaded at the first cache miss."""
         return self.share(
             ("engine", model, temperature), lambda: open_cached_engine(self.model(model), self.config, temperature)
         )
@@ -48,7 +48,7 @@ class Runtime:
         return "bfloat16" if resolve_engine(self.config).precision == "bfloat16" else "float32"
 
     def share(self, key: object, make: Callable[[], Resource]) -> Resource:
-        """Make a resource once and hand it out to all that ask for it under this key, from any thread."""
+        """Create a resource once and share it among all callers with this key, from any thread."""
         with self._lock:
             if key not in self._resources:
                 self._resources[key] = make()

@@ -19,24 +19,24 @@ _CHUNK = 256
 _WORD_ORDER_HELP = "chrF: longest word n-grams (default: 0, chrf++: 2)"
 _BETA_HELP = "chrF: weight of recall (default: 2, parchrf++: 3)"
 _CASE_HELP = "BLEU and chrF: ignore case"
-_SMOOTH_HELP = "BLEU: how orders without a match are smoothed"
+_SMOOTH_HELP = "BLEU: smoothing of n-gram orders without a match"
 _SMOOTH_VALUE_HELP = "BLEU: value for floor (default: 0.1) and add-k smoothing (default: 1)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SacrebleuMetric(Metric):
-    """A metric of sacreBLEU; its counts per segment give both segment and system scores."""
+    """A sacreBLEU metric; its counts per segment yield both segment and system scores."""
 
     @abstractmethod
     def corpus_metric(self, language: str) -> Any:
-        """Make sacreBLEU's metric for whole systems."""
+        """Create sacreBLEU's metric for whole systems."""
 
     def sentence_metric(self, language: str) -> Any:
-        """Make sacreBLEU's metric for single segments."""
+        """Create sacreBLEU's metric for single segments."""
         return self.corpus_metric(language)
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Choose the tokenizer of the language."""
+        """Choose the tokenizer for the language."""
         known = find_language(languages.target)
         return SacrebleuScorer(self, known.code if known else languages.target)
 
@@ -58,13 +58,13 @@ class Bleu(SacrebleuMetric):
     effective_order: bool = option("BLEU: leave out orders that a segment is too short for", True)
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Choose the tokenizer; one that sacreBLEU would fetch must be there when offline."""
+        """Choose the tokenizer; offline, one that sacreBLEU would fetch must be present."""
         if runtime.config.offline:
             _check_fetched(self.tokenize)
         return super().open(runtime, languages)
 
     def corpus_metric(self, language: str) -> Any:
-        """BLEU of whole systems, for which the order is never cut."""
+        """BLEU of whole systems, which always uses all orders."""
         return self._bleu(language, effective_order=False)
 
     def sentence_metric(self, language: str) -> Any:
@@ -72,7 +72,7 @@ class Bleu(SacrebleuMetric):
         return self._bleu(language, self.effective_order)
 
     def aggregate(self, totals: Sequence[float]) -> float:
-        """sacreBLEU's corpus BLEU, which wants whole numbers."""
+        """sacreBLEU's corpus BLEU, which needs integers."""
         return super().aggregate([round(total) for total in totals])
 
     def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
@@ -120,7 +120,7 @@ class Chrf(SacrebleuMetric):
     eps_smoothing: bool = option("chrF: smooth each order with an epsilon, as chrF++.py does", False)
 
     def corpus_metric(self, language: str) -> Any:
-        """The same for systems and segments."""
+        """Create the metric, the same for systems and segments."""
         from sacrebleu.metrics.chrf import CHRF
 
         return CHRF(
@@ -133,7 +133,7 @@ class Chrf(SacrebleuMetric):
         )
 
     def aggregate(self, totals: Sequence[float]) -> float:
-        """sacreBLEU's corpus chrF, which wants whole numbers."""
+        """sacreBLEU's corpus chrF, which needs integers."""
         return super().aggregate([round(total) for total in totals])
 
 
@@ -158,7 +158,7 @@ class Ter(SacrebleuMetric):
     asian_support: bool | None = option("TER: split Chinese and Japanese (default: by language)", None)
 
     def corpus_metric(self, language: str) -> Any:
-        """The same for systems and segments; it ignores case by default, as sacreBLEU does."""
+        """Create the metric, the same for systems and segments; it ignores case by default, like sacreBLEU."""
         from sacrebleu.metrics.ter import TER
 
         by_language = language in ("zh", "ja")
@@ -170,7 +170,7 @@ class Ter(SacrebleuMetric):
         )
 
     def parts(self, totals: Sequence[float]) -> Mapping[str, float]:
-        """Edits and the reference words that they are counted against."""
+        """Edits and the number of reference words."""
         edits, words = totals
         return {"edits": edits, "reference_words": words}
 
@@ -178,7 +178,7 @@ class Ter(SacrebleuMetric):
 class SacrebleuScorer(Scorer):
     """Counts per segment.
 
-    sacreBLEU offers its counts to subclasses only, so its protected methods are called here and nowhere else; the
+    sacreBLEU exposes its counts only to subclasses, so its protected methods are called here and nowhere else; the
     tests compare the results with its public functions.
     """
 
@@ -188,7 +188,7 @@ class SacrebleuScorer(Scorer):
         self._sentence = metric.sentence_metric(language)
 
     def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
-        """Count chunk by chunk; references that outputs of a chunk share are counted once."""
+        """Count chunk by chunk; references shared by outputs of a chunk are counted once."""
         rest = iter(segments)
         while chunk := list(itertools.islice(rest, _CHUNK)):
             known = {
@@ -200,7 +200,7 @@ class SacrebleuScorer(Scorer):
                 yield SegmentScore(float(self._sentence._compute_score_from_stats(counts).score), counts)
 
     def signature(self, references: int = 1) -> str:
-        """sacreBLEU's own signature behind our name, so that numbers can be compared with its."""
+        """sacreBLEU's own signature after our name, so that numbers can be compared with its."""
         metric = self._metric.corpus_metric(self._language)
         metric.num_refs = references
         return f"{self._metric.name}|{metric.get_signature().format()}"
@@ -222,5 +222,5 @@ def _check_fetched(tokenizer: str | None) -> None:
 
 @lru_cache(maxsize=64)
 def _counts_metric(metric: SacrebleuMetric) -> Any:
-    """The metric that makes a score of counts, for which no tokenizer and so no language matters."""
+    """The metric that computes a score from counts, for which tokenizer and language do not matter."""
     return metric.corpus_metric("")

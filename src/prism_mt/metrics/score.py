@@ -19,7 +19,7 @@ from prism_mt.metrics.spans.scorer import check_errors, open_scorer
 from prism_mt.text.parallel import ParallelText, Texts, parallel_text, resolve_languages, warn_about
 
 Watch = Callable[[Metric, int, int, SegmentScore], None]
-"""Called with metric, system index, segment number (from 1) and score, as scores come."""
+"""Called with metric, system index, segment number (from 1) and score, as scores arrive."""
 
 
 def score(
@@ -52,17 +52,17 @@ def score(
     given = [metrics] if isinstance(metrics, str | Metric) else metrics
     chosen = make_metrics(given or default_metrics(text), {} if model is None else {"model": model})
     if runtime is not None and config is not None:
-        raise PrismError("give runtime or config: a runtime has its own")
+        raise PrismError("pass either runtime or config: a runtime has its own config")
     languages = _languages(lang, src_lang, count)
     chosen_runtime = runtime or Runtime(config)
     return score_text(text, chosen, languages, chosen_runtime, tokens=tokens, spans=spans, error_free=error_free)
 
 
 def default_metrics(text: ParallelText) -> list[str]:
-    """Prism against whatever is there."""
+    """Choose Prism against references, source, or both, whichever are given."""
     found = [*(["prism-ref"] if text.references else []), *(["prism-src"] if text.source else [])]
     if not found:
-        raise PrismError("there is nothing to compare outputs with: give `ref=`, `src=`, or both")
+        raise PrismError("nothing to compare outputs with: set `ref=`, `src=`, or both")
     return found
 
 
@@ -81,8 +81,8 @@ def score_text(
 ) -> Scores:
     """Score parallel text, whose sides must have been counted.
 
-    Languages are those of all segments, or one entry per segment. Without `statistics` the counts behind system
-    scores are not kept, which resampling needs. `spool` is given every score with its tokens, which are then not kept.
+    `languages` applies to all segments, or has one entry per segment. Without `statistics`, which resampling needs, the
+    counts behind system scores are not kept. `spool` receives every score with its tokens, which are then not kept.
     """
     whole = languages if isinstance(languages, Languages) else None
     if whole is not None:
@@ -113,7 +113,7 @@ def score_text(
 def stream(
     metric: Metric, text: ParallelText, languages: Languages, runtime: Runtime, check_language: bool = True
 ) -> tuple[Scorer, Iterator[SegmentScore]]:
-    """Score one system segment by segment from the input to whatever reads the result."""
+    """Score one system segment by segment, as a stream from input to output."""
     languages = resolve_languages(text, languages)
     check_needs([metric], text, languages)
     check_cluster([metric], runtime.config)
@@ -125,25 +125,25 @@ def stream(
 def check_needs(
     metrics: Sequence[Metric], text: ParallelText, languages: "Languages | Sequence[Languages]"
 ) -> None:
-    """Stop where a metric lacks the texts or the language that it needs, before any model is loaded."""
+    """Fail if a metric lacks the texts or the language that it needs, before any model is loaded."""
     present = {"ref": bool(text.references), "src": text.source is not None}
     known = languages.target if isinstance(languages, Languages) else all(one.target for one in languages)
     for metric in metrics:
         for side in sorted(metric.needs):
             if not present[side]:
                 word = "references" if side == "ref" else "sources"
-                raise PrismError(f"{metric.label} needs {word}: give `{side}=`")
+                raise PrismError(f"{metric.label} needs {word}: set `{side}=`")
         if metric.context_segments and text.documents is None:
-            raise PrismError(f"{metric.label} reads earlier segments of a document: give `documents=`")
+            raise PrismError(f"{metric.label} reads earlier segments of a document: set `documents=`")
         if metric.needs_language and not known:
-            raise PrismError(f"{metric.label} needs the language of the outputs: give `lang=`")
+            raise PrismError(f"{metric.label} needs the language of the outputs: set `lang=`")
 
 
 def check_cluster(metrics: Sequence[Metric], config: EngineConfig) -> None:
-    """Stop where a metric would not be computed by the Ray cluster that was asked for."""
+    """Fail if a metric cannot run on the requested Ray cluster."""
     for metric in metrics:
         if config.ray and not metric.runs_on_ray:
-            raise PrismError(f"`ray=` is for metrics that force-decode: run {metric.label} without it")
+            raise PrismError(f"`ray=` only works with forced decoding: run {metric.label} without it")
 
 
 def _languages(
@@ -169,7 +169,7 @@ def _run(
     collector: "_Collector",
     watch: Watch,
 ) -> str:
-    """Score all segments, one pair of languages after the other, and return the signature."""
+    """Score all segments, one language pair after the other, and return the signature."""
     places: dict[Languages, list[int] | None] = {}
     if isinstance(languages, Languages):
         places[languages] = None
@@ -200,7 +200,7 @@ def collect_scores(
     results: Sequence[SegmentScore],
     tokens: bool = False,
 ) -> MetricScores:
-    """Put results that go segment by segment through all systems into one object."""
+    """Collect results that iterate over all systems segment by segment."""
     count = len(results) // len(systems)
     collector = _Collector(metric, metric.label, systems, count, statistics=True, tokens=tokens)
     for index, result in enumerate(results):
@@ -209,7 +209,7 @@ def collect_scores(
 
 
 class _Collector:
-    """Puts the results of one metric into arrays."""
+    """Collects the results of one metric in arrays."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class _Collector:
         self._error_free = np.full((len(systems), segments), np.nan)
 
     def add(self, system: int, number: int, result: SegmentScore) -> None:
-        """Take one segment's score."""
+        """Add one segment's score."""
         _check_finite(result, self._metric, self._systems[system], number)
         self._segments[system, number - 1] = result.score
         if self._tokens is not None:

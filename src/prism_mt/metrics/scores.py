@@ -1,4 +1,4 @@
-"""Scores of metrics × systems × segments: the one result type, from metrics through comparison to every report."""
+"""Scores of metrics × systems × segments: the single result type, from metrics through comparison to every report."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Spans = tuple[tuple[ErrorSpan, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class SystemScores:
-    """What one metric says of one system."""
+    """Scores of one system by one metric."""
 
     metric: str
     system: str
@@ -47,7 +47,7 @@ class SystemScores:
 
 @dataclass(frozen=True, eq=False)
 class MetricScores:
-    """What one metric says of all systems. Segments without a score are NaN."""
+    """Scores of all systems by one metric. Segments without a score are NaN."""
 
     metric: str
     systems: tuple[str, ...]
@@ -57,12 +57,12 @@ class MetricScores:
     signature: str = ""
     lower_is_better: bool = False
     statistics: tuple[Matrix, ...] | None = None
-    """For every system a row per segment, whose sums `aggregate` makes a score of; None for means."""
+    """One matrix per system with a row per segment, whose sums `aggregate` turns into a score; None for means."""
     aggregate: Callable[[Sequence[float]], float] | None = None
     segment_ids: tuple[str, ...] = ()
-    """Names of the segments, where they have any; otherwise they are numbered."""
+    """Names of the segments, if they have any; otherwise they are numbered."""
     pair: str = ""
-    """Language pair, where it is known."""
+    """Language pair, if known."""
     tokens: tuple[Traces, ...] | None = None
     needs: frozenset[Side] = REF
     """What outputs were compared with."""
@@ -84,7 +84,7 @@ class MetricScores:
             raise PrismError(f"{where}: a score is infinite; leave it out or give it a finite value")
 
     def __getitem__(self, system: str) -> SystemScores:
-        """One system by its name."""
+        """One system by name."""
         if system not in self.systems:
             raise KeyError(f"no system {system!r}; there are {', '.join(self.systems)}")
         row = self.systems.index(system)
@@ -110,7 +110,7 @@ class MetricScores:
 
     @property
     def higher(self) -> "MetricScores":
-        """The same with higher scores always better: error rates are negated."""
+        """The same scores with higher always better: error rates are negated."""
         if not self.lower_is_better:
             return self
         return replace(
@@ -124,13 +124,13 @@ class MetricScores:
 
     @cached_property
     def sums(self) -> tuple[Matrix, ...]:
-        """Statistics of every system, with (score, 1) for metrics whose system score is a mean."""
+        """Statistics of every system; (score, 1) for metrics whose system score is a mean."""
         if self.statistics is not None:
             return self.statistics
         return tuple(np.stack([row, np.ones(len(row))], axis=1) for row in self.segments)
 
     def combine(self, totals: Sequence[float]) -> float:
-        """Make a system score of summed statistics."""
+        """Compute a system score from summed statistics."""
         return self.aggregate(totals) if self.aggregate is not None else totals[0] / totals[1]
 
     def on(self, chosen: NDArray[np.int64] | slice) -> Vector:
@@ -138,7 +138,7 @@ class MetricScores:
         return np.array([self.combine(rows[chosen].sum(axis=0).tolist()) for rows in self.sums])
 
     def align(self, systems: Sequence[str], segment_ids: Sequence[str]) -> Matrix:
-        """Segment scores in another order of systems and segments; NaN where there are none."""
+        """Segment scores in another order of systems and segments; NaN for missing ones."""
         own = self.segment_ids or tuple(str(number + 1) for number in range(self.segments.shape[1]))
         rows, columns = _places(self.systems, systems), _places(own, segment_ids)
         aligned = np.full((len(rows), len(columns)), np.nan)
@@ -147,7 +147,7 @@ class MetricScores:
         return aligned
 
     def align_systems(self, systems: Sequence[str]) -> Vector:
-        """System scores in another order; NaN where there are none."""
+        """System scores in another order; NaN for missing ones."""
         rows = _places(self.systems, systems)
         aligned = np.full(len(rows), np.nan)
         aligned[rows >= 0] = self.system_scores[rows[rows >= 0]]
@@ -181,7 +181,7 @@ class Scores(Mapping[str, MetricScores]):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the systems, in the order in which they were given."""
+        """Names of the systems, in the order given."""
         return tuple(dict.fromkeys(system for scores in self.values() for system in scores.systems))
 
     def by_document(self, metric: str) -> dict[str, Vector]:
@@ -246,14 +246,14 @@ class Scores(Mapping[str, MetricScores]):
 
     @classmethod
     def load(cls, path: str | Path) -> "Scores":
-        """Read what `save` has written."""
+        """Read a file written by `save`."""
         from prism_mt.metrics.scores_file import read_scores
 
         metrics, languages = read_scores(Path(path))
         return cls(metrics, languages=languages)
 
     def _rows(self) -> list[list[str]]:
-        """The table that people see: a row per system, a column per metric."""
+        """The displayed table: a row per system, a column per metric."""
         header = ["system", *self]
         body = [
             [
@@ -312,7 +312,7 @@ def _negated(aggregate: Callable[[Sequence[float]], float]) -> Callable[[Sequenc
 
 
 def _places(names: Sequence[str], wanted: Sequence[str]) -> NDArray[np.int64]:
-    """Where each wanted name stands among `names`, -1 where it does not."""
+    """The index of each wanted name in `names`, -1 if absent."""
     place = {name: index for index, name in enumerate(names)}
     return np.array([place.get(name, -1) for name in wanted], dtype=np.int64)
 

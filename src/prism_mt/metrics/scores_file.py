@@ -20,7 +20,7 @@ _FORMAT = 1
 
 
 def write_scores(path: Path, metrics: Sequence[MetricScores], languages: Languages) -> None:
-    """Write everything but the texts; the file appears whole or not at all."""
+    """Write everything but the texts; the file appears complete or not at all."""
     header: list[dict[str, Any]] = []
     with write_atomically(path, "wb") as handle, zipfile.ZipFile(handle, "w") as archive:
         for number, scores in enumerate(metrics):
@@ -38,7 +38,7 @@ def write_scores(path: Path, metrics: Sequence[MetricScores], languages: Languag
 
 
 def read_scores(path: Path) -> tuple[list[MetricScores], Languages]:
-    """Read a file of scores; a damaged one is one sentence."""
+    """Read a scores file; damage is reported in one sentence."""
     try:
         with zipfile.ZipFile(path) as archive:
             content = json.loads(archive.read("scores.json"))
@@ -51,7 +51,7 @@ def read_scores(path: Path) -> tuple[list[MetricScores], Languages]:
     except PrismError:
         raise
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
-        raise PrismError(f"{path} is not a file of scores, or damaged: {error}") from error
+        raise PrismError(f"{path} is not a scores file, or is damaged: {error}") from error
 
 
 def _header(scores: MetricScores) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The cosine of sentence vectors, as the LASER baseline of Thompson & Post 2020 has it, with any sentence encoder."""
+"""Cosine of sentence vectors, like the LASER baseline of Thompson & Post 2020, with any sentence encoder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from prism_mt.metrics.runtime import Runtime
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceMetric(UsesModel, ReducesReferences):
-    """How close the output is to its reference, or to its source, which needs an encoder of both languages."""
+    """Similarity of the output to its reference, or to its source, which needs an encoder for both languages."""
 
     served = False
 
@@ -27,17 +27,17 @@ class SentenceMetric(UsesModel, ReducesReferences):
 
     @property
     def label(self) -> str:
-        """Name the encoder always: `laser` is the task, not the network."""
+        """Always include the encoder: `laser` is the task, not the network."""
         label = super().label
         return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
 
     @property
     def models(self) -> frozenset[str]:
-        """The translation model only where its encoder is used."""
+        """The translation model, only if its encoder is used."""
         return super().models if self.encoder == "model" else frozenset()
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Load the encoder and check that it knows the languages."""
+        """Load the encoder and check that it supports the languages."""
         encoder = open_sentence_encoder(
             self.encoder, runtime.config.offline, languages.target, lambda: runtime.model(self.model)
         )
@@ -72,12 +72,12 @@ class SentenceScorer(PairwiseScorer):
         self._metric, self._encoder = metric, encoder
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Vectors have length 1, so that products are cosines."""
+        """Compare pairs; vectors have length 1, so that products are cosines."""
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         vectors = dict(zip(texts, self._encoder.encode(texts), strict=True))
         return [float(vectors[one] @ vectors[other]) for one, other in pairs]
 
     def signature(self, references: int = 1) -> str:
-        """Which encoder, and what with several references."""
+        """The encoder, and the reduction of several references."""
         refs = self.references if self.side == "ref" else None
         return sign(self._metric.name, encoder=self._metric.encoder.removeprefix("hf:"), refs=refs)

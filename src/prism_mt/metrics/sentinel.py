@@ -1,4 +1,4 @@
-"""Sentinel metrics, which know nothing of quality: what they reach in a correlation is not worth anything."""
+"""Sentinel metrics, which know nothing about quality: what correlation they reach is worth nothing."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ class SentinelMetric(Metric):
         """Return the text whose length is the score."""
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Nothing is loaded."""
+        """Open the scorer; nothing has to be loaded."""
         return SentinelScorer(self)
 
 
@@ -39,7 +39,7 @@ class HypothesisLength(SentinelMetric):
 @register("sentinel-ref-length")
 @dataclass(frozen=True, kw_only=True)
 class ReferenceLength(SentinelMetric):
-    """Length of the reference, in characters: a constant per segment that knows which segments are hard."""
+    """Length of the reference, in characters: a constant per segment that tells which segments are hard."""
 
     needs = REF
 
@@ -51,7 +51,7 @@ class ReferenceLength(SentinelMetric):
 @register("sentinel-src-length")
 @dataclass(frozen=True, kw_only=True)
 class SourceLength(SentinelMetric):
-    """Length of the source, in characters: a constant per segment that knows which segments are hard."""
+    """Length of the source, in characters: a constant per segment that tells which segments are hard."""
 
     needs = SRC
 
@@ -71,5 +71,5 @@ class SentinelScorer(Scorer):
         return (SegmentScore(float(len(self._metric.text(segment)))) for segment in segments)
 
     def signature(self, references: int = 1) -> str:
-        """Nothing but the name matters."""
+        """Only the name matters."""
         return sign(self._metric.name)
