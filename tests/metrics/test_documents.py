@@ -68,7 +68,7 @@ def test_document_scores(model: ModelDirectory) -> None:
 
 def test_mistakes(model: ModelDirectory) -> None:
     metric = PrismRef(model=str(model.folder), context=1)
-    with pytest.raises(PrismError, match="reads earlier segments of a document: give `documents=`"):
+    with pytest.raises(PrismError, match="reads earlier segments of a document: set `documents=`"):
         score(CAND, ref=REF, lang="en", metrics=metric)
     with pytest.raises(PrismError, match="documents, line 4: the document 'a' continues after another one"):
         score(CAND, ref=REF, lang="en", metrics=metric, documents=["a", "a", "b", "a"])
