@@ -1,4 +1,4 @@
-"""Prism: machine translation scored by a multilingual translation model, and metrics judged by people."""
+"""Prism: score machine translation with a multilingual translation model, and judge metrics against humans."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prism_mt.report.systems import compare
     from prism_mt.training.api import finetune, train, train_metric
 
-# Where each public name lives: it is imported when it is used, so that `import prism_mt` stays light.
+# Where each public name lives: it is imported on first use, so that `import prism_mt` stays light.
 _HOMES = {
     "PrismError": "_core.errors",
     **dict.fromkeys(("LoadedModel", "Prism", "load_model"), "api"),
@@ -117,7 +117,7 @@ __all__ = [  # noqa: PLE0604, RUF100
 if not TYPE_CHECKING:  # so that type checkers find misspelled names
 
     def __getattr__(name: str) -> Any:
-        """Import a public name when it is first used."""
+        """Import a public name on first use."""
         if name in _HOMES:
             return getattr(importlib.import_module(f"prism_mt.{_HOMES[name]}"), name)
         raise AttributeError(f"module 'prism_mt' has no attribute {name!r}")

@@ -19,7 +19,7 @@ from prism_mt.text.parallel import Texts
 
 
 class LoadedModel:
-    """A model in an engine, ready to score; made by `load_model`."""
+    """A model in an engine, ready to score; created by `load_model`."""
 
     def __init__(self, name: str, runtime: Runtime) -> None:
         self.name, self.runtime = name, runtime
@@ -32,7 +32,7 @@ class LoadedModel:
 
     @property
     def digest(self) -> str:
-        """The model's identity, as in signatures."""
+        """The model's digest, as in signatures."""
         return self.runtime.model(self.name).digest
 
     def score(
@@ -63,9 +63,9 @@ class LoadedModel:
 
 
 def load_model(name: str = DEFAULT_MODEL, *, config: EngineConfig | None = None) -> LoadedModel:
-    """Load a model once to score with it often.
+    """Load a model once to score with it repeatedly.
 
-    `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name of `prism models list`.
+    `name` is a folder, a tar of the original layout, `hf:ORG/NAME` or a name from `prism models list`.
     """
     return LoadedModel(str(name), Runtime(config))
 

@@ -52,8 +52,8 @@ def test_without_the_cache(model: str, home: Path, capsys: Any) -> None:
 
 def test_info_prune_and_clear(model: str, home: Path, capsys: Any) -> None:
     assert "none" in said(capsys, "info")
-    assert "scores: nothing is cached" in said(capsys, "clear")
-    assert "scores: nothing is cached" in said(capsys, "prune")
+    assert "scores: nothing cached" in said(capsys, "clear")
+    assert "scores: nothing cached" in said(capsys, "prune")
     score(model)
     capsys.readouterr()
     # Line i meets line 12 - i in both directions: 26 decodings, of which 13 are distinct.
@@ -71,7 +71,7 @@ def test_info_prune_and_clear(model: str, home: Path, capsys: Any) -> None:
 def test_only_what_is_named_is_cleared(home: Path, capsys: Any) -> None:
     Store("encodings").put((letter.encode(), bytes(1000)) for letter in "abcdefgh")
     Store("nbest").put([(b"key", b"[]")])
-    assert said(capsys, "clear", "scores") == "scores: nothing is cached\n"
+    assert said(capsys, "clear", "scores") == "scores: nothing cached\n"
     assert "8 texts as vectors" in said(capsys, "info")
     assert "encodings: dropped 8 texts as vectors" in said(capsys, "clear", "encodings")
     assert "1 n-best lists" in said(capsys, "info")

@@ -173,14 +173,14 @@ def test_other_formats(capsys: Any, format: str) -> None:
     [
         (("--metric", "chrf", *BASE, "--seed", "-1"), "seed must be at least 0"),
         (("--metric", "chrf", *BASE, "--draws", "1000000000000"), "at most 1,000,000 draws"),
-        ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; there are A, B, C"),
+        ((*BASE, "--metric", "bleu", "--baseline", "Z"), "no system 'Z' to compare with; known: A, B, C"),
         ((*BASE, "--metric", "bleu", "--draws", "5"), "at least 40 draws"),
         (
             (*BASE, "--metric", "bleu", "--bucket", "likelihood", "--lang", "en"),
             "prism-src needs sources: set --src",
         ),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
-        (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "give --ref"),
+        (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "set --ref"),
         ((*BASE,), "prism-ref needs the language of the outputs: set --lang"),
         ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
     ],

@@ -126,7 +126,7 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("translate", "in.txt"), "say which language to translate into: --to XX"),
+        (("translate", "in.txt"), "set the language to translate into: --to XX"),
         (
             ("translate", "in.txt", "--to", "xx"),
             "the model does not support the language 'xx'; it supports de, en",
@@ -134,7 +134,7 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         (("translate", "in.txt", "--to", "de", "-n", "6", "--beam", "5"), "a beam of 5 cannot give 6 hypotheses"),
         (("translate", "empty.txt", "--to", "de"), "empty.txt is empty: there is nothing to do"),
         (("translate", "none.txt", "--to", "de"), "cannot read none.txt"),
-        (("paraphrase", "in.txt"), "say which language the input is in: --lang XX"),
+        (("paraphrase", "in.txt"), "set the language of the input: --lang XX"),
         (
             ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "--beam", "10", "--groups", "3"),
             "3 groups do not divide a beam of 10",

@@ -216,7 +216,7 @@ def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["missing.tsv"], "cannot read missing.tsv"),
-        (["{judgments}"], "there is no metric to judge"),
+        (["{judgments}"], "no metric to judge"),
         (["{judgments}", "-m", "nosuch"], "no metric 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--protocol", "nosuch"], "unknown protocol 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--pairs", "de-fr"], "no judgments of de-fr"),
@@ -282,7 +282,7 @@ def test_the_reference_is_not_judged_against_itself(
     words = (judgments, "-m", "chrf", "--draws", 20, "--format", "json", "--reference", "ref-A")
     with_humans, without = (json.loads(run(capsys, *words, *more))[0] for more in (["--humans"], []))
     assert with_humans["rows"][0]["tau-b"] == without["rows"][0]["tau-b"]
-    assert "ref-A is the reference and not judged against itself" in caplog.text
+    assert "ref-A is the reference and is not judged against itself" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "en-de" in (tmp_path / "effects.svg").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*words, "--humans"]) == 2
-    assert "leave out --humans" in capsys.readouterr().err
+    assert "omit --humans" in capsys.readouterr().err
     assert main(["metaeval", "references", *files]) == 2
     assert "name a metric with --metric or --scores" in capsys.readouterr().err
     assert main(["metaeval", "references", *files, "-m", "prism-src", "--model", "nowhere"]) == 2

@@ -57,7 +57,7 @@ def test_e5_for_pieces_and_sentences(small_e5: Path) -> None:
 def test_options_that_do_not_fit(small_e5: Path) -> None:
     with pytest.raises(PrismError, match="all layers of an encoder are computed in float32"):
         open_piece_encoder("e5", "en", no_model, config=EncoderConfig(layer="all", precision="int8"))
-    with pytest.raises(PrismError, match="a sentence vector is of one layer"):
+    with pytest.raises(PrismError, match="a sentence vector uses one layer"):
         open_sentence_encoder("e5", config=ALL_LAYERS)
     with pytest.raises(PrismError, match="precision must be one of float32, int8"):
         EncoderConfig(precision="int4")  # type: ignore[arg-type]

@@ -88,5 +88,5 @@ def test_sources_are_encoded_as_if_to_be_translated(
     first, second = (encoder.encode(SENTENCES[:1])[0] for encoder in encoders)
     assert (np.abs(first - second).max() > 1e-3) == (names[0] != names[1])
     if "source-tag" in source:
-        with pytest.raises(PrismError, match="made needs the language of the source: give --src-lang"):
+        with pytest.raises(PrismError, match="made needs the source language: set `src_lang=`"):
             open_both_encoders("model", "en", "", lambda: directory)

@@ -66,7 +66,7 @@ def test_sentence_transformers_folder(tmp_path: Path) -> None:
     del weights["encoder.layer.0.output.dense.weight"]
     model.save_pretrained(tmp_path, state_dict=weights)
     forget()
-    with pytest.raises(PrismError, match="incomplete: there is no encoder.layers.0.feed_forward.outer.weight"):
+    with pytest.raises(PrismError, match="incomplete: encoder.layers.0.feed_forward.outer.weight is missing"):
         open_sentence_encoder(str(tmp_path)).encode(texts)
 
 

@@ -123,7 +123,7 @@ def test_reranking_does_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "ct2"}, "the ct2 engine has beam search only"),
+        ({"engine": "ct2"}, "the ct2 engine only has beam search"),
         ({"precision": "int8"}, "only beam search can run in"),
     ],
 )

@@ -116,9 +116,9 @@ def test_an_actor_scores_as_an_engine_does(model: ModelDirectory) -> None:
         ({"version": "0.0.0"}, f"prism-mt is {__version__} there and 0.0.0 here: install the same"),
         (
             {"folder": Path("no/such/folder")},
-            "there is no no/such/folder: put the model where all machines see it",
+            "no such folder: no/such/folder; put the model where all machines can read it",
         ),
-        ({"digest": "0" * 64}, "is another model there than here"),
+        ({"digest": "0" * 64}, "is a different model there"),
     ],
 )
 def test_a_machine_that_would_score_otherwise_says_so(

@@ -57,7 +57,7 @@ def test_aces(tmp_path: Path) -> None:
         ("a.json", "[]", "a.json has no contrasts"),
         ("a.json", '[{"mt_sent": "a"}]', "item 1: no pert_sent, which the layout of DEMETR has"),
         ("a.json", json.dumps([{**DEMETR, "lang_tag": "klingonese"}]), "item 1: lang_tag 'klingonese' is not a"),
-        ("a.json", json.dumps([{**DEMETR, "mt_sent": 3}]), "item 1: expected a text, not 3"),
+        ("a.json", json.dumps([{**DEMETR, "mt_sent": 3}]), "item 1: expected a string, not 3"),
         ("a.tsv", "source\tgood\nx\ty\n", "line 2: no good-translation, which the layout of ACES has"),
         (
             "a.tsv",

@@ -82,7 +82,7 @@ def test_system_level_without_outliers() -> None:
     assert result.others["without outliers"] == pytest.approx(-1.0)
     assert result.others["accuracy"] == pytest.approx(4 / 10)
     assert evaluation.size == "5 systems, 1 of them outliers"
-    with pytest.raises(PrismError, match="perm-both needs segment scores of people and of m"):
+    with pytest.raises(PrismError, match="perm-both needs human segment scores and those of m"):
         judge(
             judgments,
             [scores, metric("n", POOR.segments)],
@@ -151,9 +151,9 @@ def test_missing_scores_are_left_out_with_a_warning(caplog: pytest.LogCaptureFix
 
 
 def test_mistakes_in_the_setup() -> None:
-    with pytest.raises(PrismError, match="two sets of scores are called good"):
+    with pytest.raises(PrismError, match="two sets of scores are named good"):
         judge(JUDGMENTS, [GOOD, GOOD], protocol="wmt21-mqm")
-    with pytest.raises(PrismError, match="there is no metric to judge"):
+    with pytest.raises(PrismError, match="no metric to judge"):
         judge(JUDGMENTS, [], protocol="wmt21-mqm")
     with pytest.raises(PrismError, match="darr is not a statistic of systems"):
         Protocol("mine", "", "systems", "darr", "none")

@@ -316,7 +316,7 @@ def test_without_error_free_outputs_there_is_nothing_to_draw() -> None:
 
 def test_scores_that_are_no_penalties() -> None:
     judgments = judged("made", "en-de", ("A", "B"), ("1",), np.array([[0.0], [90.0]]))
-    with pytest.raises(PrismError, match="scores above 0"):
+    with pytest.raises(PrismError, match="positive scores"):
         study_references(judgments, [])
     assert study_references(judgments, [], StudyOptions(error_free="score")).segments == 0
 

@@ -151,7 +151,7 @@ def test_files(tmp_path: Path) -> None:
     assert read_ranked(tmp_path / "pairs.jsonl") == segments
     record = json.loads((tmp_path / "pairs.jsonl").read_text(encoding="utf-8").splitlines()[0])
     (tmp_path / "bad.jsonl").write_text(json.dumps({**record, "pairs": [[0, 3]]}) + "\n", encoding="utf-8")
-    with pytest.raises(PrismError, match="line 1: its scores or pairs do not fit its 3 outputs"):
+    with pytest.raises(PrismError, match="line 1: its scores or pairs do not match its 3 outputs"):
         read_ranked(tmp_path / "bad.jsonl")
 
     (tmp_path / "bad.jsonl").write_text(json.dumps({**record, "pairs": []}) + "\n", encoding="utf-8")

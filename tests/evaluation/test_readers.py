@@ -65,7 +65,7 @@ def test_column_of_scores_can_be_chosen_and_pairs_filtered(tmp_path: Path) -> No
         (["lp\tsystem\tsid\tscore", "de-en\tA\t1"], "line 2: 3 columns under a header of 4"),
         (["lp\tsystem\tsid\tscore", "de-en\tA\t1\thigh"], "line 2: 'high' is not a number"),
         (["lp\tsystem\tsid\tgrade", "de-en\tA\t1\t3"], "no score column one of score, human"),
-        (["system\tsid\tscore", "A\t1\t3"], "which language pair"),
+        (["system\tsid\tscore", "A\t1\t3"], "unknown language pair"),
         (["lp\tsystem\tsid\tscore"], "has no judgments"),
         ([], "is empty"),
         (["lp\tsystem\tsid\tscore", "de-en\tA\t1\tinf"], "a score is infinite"),
@@ -210,7 +210,7 @@ def test_agreement_bits(tmp_path: Path) -> None:
     assert second.preferences.agreements == {}
     with pytest.raises(PrismError, match="line 2: 3 bits for 2 metrics"):
         read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t011"))
-    with pytest.raises(PrismError, match="line 2: a bit is 1 where a metric agrees"):
+    with pytest.raises(PrismError, match="line 2: a bit is 1 if a metric agrees"):
         read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t0x"))
 
 

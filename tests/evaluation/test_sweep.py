@@ -83,7 +83,7 @@ def test_metrics_are_found_by_the_beginning_of_their_names(name: str, expected: 
 
 def test_ambiguous_and_unknown_names() -> None:
     metrics = [metric("chrF-refA", TRUTH), metric("chrF-refB", TRUTH)]
-    with pytest.raises(PrismError, match="'chrF' is the beginning of several metrics: chrF-refA, chrF-refB"):
+    with pytest.raises(PrismError, match="'chrF' is the start of several metric names: chrF-refA, chrF-refB"):
         find_metric(metrics, "chrF")
     with pytest.raises(PrismError, match="'BLEU' is not among the metrics"):
         find_metric(metrics, "BLEU")

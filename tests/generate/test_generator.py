@@ -95,9 +95,9 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
-    with pytest.raises(PrismError, match="the ct2 engine has beam search only"):
+    with pytest.raises(PrismError, match="the ct2 engine only has beam search"):
         generator(model, "ct2", method="diverse")
-    with pytest.raises(PrismError, match="only beam search can run in another precision"):
+    with pytest.raises(PrismError, match="only beam search can run in a precision other than float32"):
         Generator(model, EngineConfig(precision="int8"), SearchConfig(method="diverse"))
     with pytest.raises(PrismError, match="a Ray cluster can score, but not generate"):
         Generator(model, EngineConfig(ray="auto"), SearchConfig())

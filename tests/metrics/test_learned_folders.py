@@ -95,6 +95,6 @@ def test_an_encoder_with_code_is_refused(spec: MetricSpec, tmp_path: Path) -> No
     config = tmp_path / "bert" / "config.json"
     table = {**json.loads(config.read_text()), "model_type": "evil", "auto_map": {"AutoConfig": "evil.Evil"}}
     config.write_text(json.dumps(table), "utf-8")
-    with pytest.raises(PrismError, match="wants to run Python code of its own"):
+    with pytest.raises(PrismError, match="wants to run its own Python code"):
         opened(write(tmp_path / "metric", spec))
     assert not mark.exists()

@@ -86,7 +86,7 @@ def test_signature(file: Path) -> None:
             "par.jsonl has paraphrases of 3 references, but there are 2",
         ),
         (REFERENCES[::-1], PARAPHRASES, 1, "par.jsonl, line 1 has paraphrases of a text other than the reference"),
-        (REFERENCES, PARAPHRASES, 3, "par.jsonl, line 1 has 2 paraphrases, but 3 are asked for"),
+        (REFERENCES, PARAPHRASES, 3, "par.jsonl, line 1 has 2 paraphrases, but 3 are needed"),
     ],
 )
 def test_a_file_that_does_not_fit(

@@ -85,7 +85,7 @@ def test_disagreement_tables() -> None:
     item = Disagreement("7", "A", -5.0, 90.0, {"m": 10.0, "n": 50.0}, "source", None, "output")
     higher, lower = disagreement_tables(Disagreements((item,), ()), ["m", "n"], "set en-de")
     assert higher.rows == (("7", "A", -5.0, 90.0, 10.0, 50.0, "source", None, "output"),)
-    assert higher.caption == "set en-de: people higher than m"
+    assert higher.caption == "set en-de: humans higher than m"
     assert lower.rows == ()
 
 

@@ -201,7 +201,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 def test_a_name_that_is_there_twice(address: str) -> None:
     body = b'{"systems": {"A": ["a"], "A": ["b"]}, "ref": [["c"]], "metrics": ["chrf"]}'
-    assert post(f"{address}/report", body) == (422, {"error": "'A' is there twice: every name may occur once"})
+    assert post(f"{address}/report", body) == (422, {"error": "'A' occurs twice: every name may occur once"})
 
 
 def test_too_many_systems(address: str) -> None:

@@ -1,4 +1,4 @@
-"""`prism bench`: how fast is this machine, and what does a smaller number format cost?"""
+"""`prism bench`: how fast is this machine, and what does a smaller number format cost in accuracy?"""
 
 import logging
 import os
@@ -33,10 +33,10 @@ class BenchOptions(Config):
     """Options of `prism bench`."""
 
     model: str = option(
-        "model: a folder, hf:ORG/NAME, or a name of `prism models list`", DEFAULT_MODEL, metavar="M"
+        "model: a folder, hf:ORG/NAME, or a name from `prism models list`", DEFAULT_MODEL, metavar="M"
     )
     segments: int = option(
-        "texts to score with every setting", 256, flags=("-n",), metavar="N", low=1, high=10_000_000
+        "number of texts to score with every setting", 256, flags=("-n",), metavar="N", low=1, high=10_000_000
     )
     pieces: int = option(
         "mean length of a text in pieces of the model's vocabulary", 25, metavar="N", low=1, high=100_000
@@ -68,7 +68,7 @@ def run(options: BenchOptions, engine: EngineConfig) -> None:
 
 
 def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
-    """Random pieces in texts whose lengths vary as those of sentences do; always the same for one model."""
+    """Random pieces in texts whose lengths vary like those of sentences; always the same for one model."""
     chance = random.Random(1)
     spec = model.spec
     size = min(spec.architecture.source_vocabulary, spec.architecture.target_vocabulary)
@@ -77,7 +77,7 @@ def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:
 
     def text() -> list[int]:
         length = round(chance.lognormvariate(0, 0.5) * pieces * 0.88)  # a mean of `pieces`
-        # The first tenth of a vocabulary has its special pieces.
+        # The first tenth of a vocabulary contains its special pieces.
         return [chance.randrange(size // 10, size) for _ in range(min(longest, max(1, length)))]
 
     encode = spec.conventions
@@ -108,7 +108,7 @@ def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) ->
     start = time.perf_counter()
     engine = open_engine(model, setting)
     loaded = time.perf_counter()
-    for _ in score_pairs(engine, pairs[:16]):  # memory and threads are got ready on first use
+    for _ in score_pairs(engine, pairs[:16]):  # warm up memory and threads
         pass
     warm = time.perf_counter()
     scores = np.array([tokens.mean() for tokens in score_pairs(engine, pairs)], dtype=np.float64)

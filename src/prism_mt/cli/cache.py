@@ -1,4 +1,4 @@
-"""`prism cache`: show and shrink the results that are kept on disk."""
+"""`prism cache`: show and shrink cached results."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -54,7 +54,7 @@ class PruneOptions(Config):
 
 
 def run_info(options: InfoOptions) -> None:
-    """Print what is in the cache folder and how much room it takes."""
+    """Print the content and size of the cache directory."""
     folder = cache_folder()
     rows = [("folder", str(folder))]
     for name in STORES:
@@ -92,13 +92,13 @@ def _chosen(names: list[str]) -> list[StoreName]:
 
 def _report(name: StoreName, freed: Freed | None) -> None:
     if freed is None:
-        print(f"{name}: nothing is cached")
+        print(f"{name}: nothing cached")
     else:
         print(f"{name}: dropped {freed.entries:,} {_ENTRIES[name]}, freed {_bytes(freed.size)}")
 
 
 def _bytes(size: int) -> str:
-    """Round a size for people."""
+    """Format a size."""
     value = float(size)
     for unit in ("B", "kB", "MB"):
         if value < 1000:
@@ -109,9 +109,9 @@ def _bytes(size: int) -> str:
 
 COMMAND = Group(
     "cache",
-    "Cached scores, encodings (texts as vectors) and n-best lists: how much room they take, and how to free it.",
+    "Cached scores, encodings (texts as vectors) and n-best lists: show their size, and free space.",
     (
-        Command("info", "Show what is cached and how much room it takes.", (InfoOptions,), run_info),
+        Command("info", "Show what is cached and its size.", (InfoOptions,), run_info),
         Command("clear", "Drop cached scores, encodings and n-best lists.", (ClearOptions,), run_clear),
         Command("prune", "Drop the oldest entries until the rest fits.", (PruneOptions,), run_prune),
     ),

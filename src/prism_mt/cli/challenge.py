@@ -1,4 +1,4 @@
-"""`prism challenge`: does a metric notice mistakes of every kind?"""
+"""`prism challenge`: does a metric notice errors of every kind?"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +20,13 @@ class ChallengeOptions(Config):
     """Options of `prism challenge`."""
 
     files: list[str] = option(
-        "challenge sets in the layout of DEMETR (JSON) or ACES (TSV); or `builtin` for perturbed references",
+        "challenge sets in DEMETR's (JSON) or ACES' (TSV) format, or `builtin` for perturbed references",
         positional=True,
         metavar="FILE|builtin",
     )
     metric: list[str] = option("metrics, as for `prism score`", ["prism-ref"], flags=("-m",), metavar="NAME")
     model: list[str] = option(
-        "model of the metrics that need one; several are compared", [DEFAULT_MODEL], metavar="M"
+        "model for the metrics that need one; several are compared", [DEFAULT_MODEL], metavar="M"
     )
     texts: Path | None = option(
         "with builtin: references to perturb, plain text or JSONL with a text per language code "
@@ -36,9 +36,9 @@ class ChallengeOptions(Config):
     )
     lang: list[str] = option("with builtin: only these languages", [], flags=("-l",), metavar="XX")
     src_lang: str = option("with builtin: language of the sources", "en", metavar="XX")
-    kind: list[Kind] = option("with builtin: only these kinds of mistakes", list(KINDS))
+    kind: list[Kind] = option("with builtin: only these kinds of errors", list(KINDS))
     segments: int | None = option("with builtin: only the first N references", None, metavar="N", low=1)
-    seed: int = option("with builtin: another seed makes other mistakes", 0, metavar="N", low=0)
+    seed: int = option("with builtin: random seed", 0, metavar="N", low=0)
 
 
 def run(
@@ -69,7 +69,7 @@ def run(
 
 COMMAND = Command(
     "challenge",
-    "Count how often a metric prefers a good translation to one with a known mistake, by kind of mistake.",
+    "Count how often a metric prefers a good translation to one with a known error, by kind of error.",
     (ChallengeOptions, TableOptions, PlotOptions, EngineConfig),
     run,
     metrics=True,

@@ -35,28 +35,26 @@ class CompareOptions(Config):
         flags=("-s",),
         metavar="FILE",
     )
-    lower_is_better: list[str] = option("metrics in --scores that count errors", [], metavar="NAME")
-    baseline: str | None = option(
-        "system that the others are compared with (default: the first)", None, metavar="NAME"
-    )
-    test: Test = option("test of differences", "bootstrap")
+    lower_is_better: list[str] = option("metrics in --scores for which lower is better", [], metavar="NAME")
+    baseline: str | None = option("system to compare the others with (default: the first)", None, metavar="NAME")
+    test: Test = option("significance test", "bootstrap")
     draws: int | None = option(
-        "how often the test draws (default: 1000 for bootstrap, 10000 for randomization)", None, metavar="N"
+        "number of draws of the test (default: 1000 for bootstrap, 10000 for randomization)", None, metavar="N"
     )
-    seed: int = option("another seed gives other draws", 12345, metavar="N", low=0)
+    seed: int = option("random seed", 12345, metavar="N", low=0)
     bucket: list[Literal["length", "likelihood"]] = option(
-        "also score parts of the test set: by length of the reference, or by its likelihood given the source "
+        "also score parts of the test set: by reference length, or by likelihood of the reference given the source "
         "(needs --ref and --src)",
         [],
         metavar="PROPERTY",
     )
     groups: str | None = option(
-        "document or domain of every segment, a line each: also score each; in a table, a field group says so",
+        "file with the document or domain of every segment, one per line: also score each (in a table: field group)",
         None,
         metavar="FILE",
     )
     html: Path | None = option(
-        "also write a page with plots and all segments, to look at and to send", None, metavar="FILE"
+        "also write a self-contained HTML page with plots and all segments", None, metavar="FILE"
     )
     title: str = option("title of the page (default: how many systems are compared)", "", metavar="TEXT")
     wide: bool = option("one table with a row per system and all metrics side by side", False)
@@ -118,7 +116,7 @@ def _test_set(given: InputOptions) -> str:
 def _options_of_metrics(
     options: CompareOptions, names: list[str], metric_options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Leave out the model where only the likelihood of references needs it."""
+    """Drop the model option if only the likelihood of references needs it."""
     if "likelihood" not in options.bucket or any(has_option(make_metric(name), "model") for name in names):
         return metric_options
     return {name: value for name, value in metric_options.items() if name != "model"}
@@ -139,10 +137,10 @@ def _external(options: CompareOptions, inputs: Inputs) -> list[MetricScores]:
 def _parts(
     options: CompareOptions, inputs: Inputs, runtime: Runtime, metric_options: dict[str, Any]
 ) -> list[Buckets]:
-    """Make the parts of the test set that were asked for."""
+    """Build the requested parts of the test set."""
     text, found = inputs.text, []
     if options.bucket and not text.references:
-        raise PrismError("length and likelihood are those of the reference: give --ref")
+        raise PrismError("length and likelihood are those of the reference: set --ref")
     if "length" in options.bucket:
         found.append(by_length(text.references[0]))
     if "likelihood" in options.bucket:

@@ -1,4 +1,4 @@
-"""`prism configs`: the configurations that come with the package, to start from."""
+"""`prism configs`: example configurations that come with the package."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ class ConfigsOptions(Config):
 
 
 def run(options: ConfigsOptions) -> None:
-    """Print one configuration, or the names of all with what their first lines say."""
+    """Print one configuration, or list all with their first lines."""
     known = {path.stem: path for path in sorted(FOLDER.glob("*.toml"), key=lambda path: path.stem)}
     if options.name is None:
         for name, path in known.items():
@@ -26,7 +26,7 @@ def run(options: ConfigsOptions) -> None:
         return
     name = options.name.removesuffix(".toml")
     if name not in known:
-        raise PrismError(f"there is no configuration {name!r}; there are {', '.join(known)}")
+        raise PrismError(f"no configuration {name!r}; known: {', '.join(known)}")
     print(known[name].read_text(encoding="utf-8"), end="")
 
 

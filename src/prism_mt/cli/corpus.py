@@ -15,18 +15,16 @@ class PrepareOptions(Config):
 
     config: Path = option("TOML file with the languages, sources and steps", positional=True)
     root: Path | None = option(
-        "folder where the paths in the configuration start (default: its `root`)", None, metavar="DIR"
+        "base directory of the paths in the configuration (default: its `root`)", None, metavar="DIR"
     )
-    output: Path | None = option(
-        "folder for the result (default: the configuration's `output`)", None, metavar="DIR"
-    )
+    output: Path | None = option("output directory (default: the configuration's `output`)", None, metavar="DIR")
     workers: int = option("number of processes; 0 means all cores", 0, metavar="N")
     ray: str | None = option(
         "run on the Ray cluster at this address (`auto`, HOST:PORT, or `local` to start one)",
         None,
         metavar="ADDRESS",
     )
-    restart: bool = option("discard unfinished work instead of going on with it", False)
+    restart: bool = option("discard unfinished work instead of resuming it", False)
 
 
 def run_prepare(options: PrepareOptions) -> None:
@@ -51,7 +49,7 @@ class StepsOptions(Config):
 
 
 def list_steps(options: StepsOptions) -> None:
-    """Print the kinds of steps with their settings and defaults, as they are written in a configuration."""
+    """Print the kinds of steps with their settings and defaults, as written in a configuration."""
     from dataclasses import MISSING, fields
 
     from prism_mt.corpus.steps.registry import KINDS
@@ -60,7 +58,7 @@ def list_steps(options: StepsOptions) -> None:
         print(f"{kind}: {(step.__doc__ or '').split(chr(10), 1)[0]}")
         for field in fields(step.Config):
             made = field.default_factory() if field.default_factory is not MISSING else field.default
-            default = "needed" if made is MISSING else f"default {json.dumps(made)}"
+            default = "required" if made is MISSING else f"default {json.dumps(made)}"
             print(f"    {field.name} ({default}): {field.metadata['help']}")
 
 
@@ -73,7 +71,7 @@ COMMAND = Group(
             "filter and sample bitext, train SentencePiece, write shards",
             (PrepareOptions,),
             run_prepare,
-            epilog="A run that was interrupted goes on where it stopped when the same command is given again.",
+            epilog="Run the same command again to resume an interrupted run.",
         ),
         Command("steps", "list the kinds of steps and their settings", (StepsOptions,), list_steps),
     ),

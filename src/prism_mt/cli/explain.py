@@ -1,4 +1,4 @@
-"""`prism explain`: which pieces make the score of one translation?"""
+"""`prism explain`: which pieces determine the score of a translation?"""
 
 import json
 import sys
@@ -19,20 +19,20 @@ class ExplainOptions(Config):
     """Options of `prism explain`."""
 
     reference: str = option("the reference; or, with --src, the output", positional=True)
-    hypothesis: str | None = option("the output that is compared with it", None, positional=True)
+    hypothesis: str | None = option("the output to compare with it", None, positional=True)
     src: str | None = option("the source, to explain Prism-src", None, metavar="TEXT")
     lang: str = option("language of the output: code or name", flags=("-l",), metavar="XX")
-    src_lang: str = option("language of the source, where the model needs it", "", metavar="XX")
+    src_lang: str = option("language of the source, if the model needs it", "", metavar="XX")
     format: Literal["text", "json"] = option("text for people, json for programs", "text")
 
 
 def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Score in all directions and show every piece."""
     if options.hypothesis is None and options.src is None:
-        raise PrismError("give a reference and an output, or an output and --src")
+        raise PrismError("pass a reference and an output, or an output and --src")
     given = (None, options.reference) if options.hypothesis is None else (options.reference, options.hypothesis)
     if given[0] is not None and options.src is not None:
-        raise PrismError("give a reference or --src, not both")
+        raise PrismError("pass a reference or --src, not both")
     [metric] = make_metrics(["prism-src" if options.src is not None else "prism-ref"], metric_options)
     found = explain(
         given[1],
@@ -46,7 +46,7 @@ def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str,
     if options.format == "json":
         print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1))
     else:
-        # In a pipe nothing is to be broken into lines that fit a screen.
+        # In a pipe, lines must not be broken to fit a screen.
         found.write(sys.stdout, None if sys.stdout.isatty() else 100_000)
 
 

@@ -27,14 +27,14 @@ class FilterOptions(Config):
     src_lang: str = option("language of the first side", flags=("--from",), metavar="XX")
     lang: str = option("language of the second side", flags=("--to",), metavar="XX")
     files: list[str] = option(
-        "two files that are parallel, or one of two columns, tab-separated (default: standard input)",
+        "two parallel files, or one file with two tab-separated columns (default: standard input)",
         [],
         positional=True,
         metavar="FILE",
     )
     threshold: float | None = option(
-        "write only the pairs that score so much or more, as score, source and target; scores are between 0 and 1 "
-        "(default: the score of every line and nothing else)",
+        "write only pairs with at least this score (0 to 1), as score, source and target "
+        "(default: write just the score of every line)",
         None,
         metavar="X",
     )
@@ -42,7 +42,7 @@ class FilterOptions(Config):
 
 
 def run(options: FilterOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
-    """Score every pair, and write scores or the pairs that are good enough."""
+    """Score every pair, and write the scores or the pairs above the threshold."""
     threshold = None if options.threshold is None else check_threshold(options.threshold)
     text = _bitext(options.files)
     count = text.count()
@@ -64,7 +64,7 @@ def run(options: FilterOptions, engine: EngineConfig, metric_options: dict[str, 
 
 def _bitext(files: list[str]) -> ParallelText:
     if len(files) > 2:
-        raise PrismError(f"a bitext has two sides, not {len(files)}: give two files, or one with two columns")
+        raise PrismError(f"a bitext has two sides, not {len(files)}: pass two files, or one with two columns")
     if len(files) == 2:
         source, target = (open_lines(file) for file in files)
     else:
@@ -74,7 +74,7 @@ def _bitext(files: list[str]) -> ParallelText:
 
 COMMAND = Command(
     "filter",
-    "Filter bitext by dual conditional cross-entropy: a pair is good when the model finds each side probable given "
+    "Filter bitext by dual conditional cross-entropy: a pair is good if the model finds each side probable given "
     "the other, and both about equally (Junczys-Dowmunt 2018).",
     (FilterOptions, EngineConfig),
     run,

@@ -32,7 +32,7 @@ def finetune(options: FinetuneOptions) -> int:
 
 COMMAND = Command(
     "finetune",
-    "Fine-tune a model on the pairs of `prism judgments pairs`.",
+    "Fine-tune a model on the pairs written by `prism judgments pairs`.",
     (FinetuneOptions,),
     finetune,
     epilog=f"""{EPILOG.format(command="finetune")}

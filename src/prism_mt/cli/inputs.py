@@ -1,4 +1,4 @@
-"""The texts that a command works on: systems, references and source, from files, a table, or a test set."""
+"""Input texts of a command: systems, references and source, from files, a table, or a test set."""
 
 import json
 import os
@@ -21,20 +21,23 @@ _DOCUMENT = "document"
 
 @dataclass(frozen=True)
 class InputOptions(Config):
-    """Where texts come from; the options of every command that compares outputs with references or sources."""
+    """Input options of every command that compares outputs with references or sources."""
 
     cand: list[str] = option(
-        "outputs, a file per system, FILE or NAME=FILE (default: standard input); .gz and .xz are unpacked",
+        "outputs, one file per system, FILE or NAME=FILE (default: standard input); .gz and .xz are decompressed",
         [],
         metavar="FILE",
     )
-    ref: list[str] = option("references, a file each, or sacrebleu:SET:PAIR", [], metavar="FILE")
+    ref: list[str] = option("references, one file each, or sacrebleu:SET:PAIR", [], metavar="FILE")
     src: str | None = option("source file, or sacrebleu:SET:PAIR", None, metavar="FILE")
     documents: str | None = option(
         "file with the name of every segment's document, for document scores and --context", None, metavar="FILE"
     )
     input: str | None = option(
-        "one table instead of separate files: TSV, or JSONL by its suffix", None, flags=("-i",), metavar="FILE"
+        "one table instead of separate files: TSV, or JSONL according to its suffix",
+        None,
+        flags=("-i",),
+        metavar="FILE",
     )
     fields: list[str] = option(
         "columns of the table, such as: src ref cand; a field may repeat, cand=NAME names a system, group or "
@@ -43,12 +46,14 @@ class InputOptions(Config):
         [],
         metavar="FIELD",
     )
-    input_format: Literal["auto", "tsv", "jsonl"] = option("format of the table; auto goes by the suffix", "auto")
+    input_format: Literal["auto", "tsv", "jsonl"] = option(
+        "format of the table; auto: according to the suffix", "auto"
+    )
     lang: str | None = option(
         "language of the outputs: code or name, or auto to detect it", None, flags=("-l",), metavar="XX"
     )
-    src_lang: str | None = option("language of the source, where the model needs it", None, metavar="XX")
-    language_check: bool = option("warn about outputs that do not look like their language", True)
+    src_lang: str | None = option("language of the source, if the model needs it", None, metavar="XX")
+    language_check: bool = option("warn about outputs that appear to be in another language", True)
 
 
 @dataclass(frozen=True)
@@ -58,11 +63,11 @@ class Inputs:
     text: ParallelText
     languages: Languages
     groups: tuple[tuple[str, Lines], ...] = ()
-    """Columns that say which document or domain a segment is of, by their names."""
+    """Columns with the document or domain of every segment, by name."""
 
 
 def open_inputs(options: InputOptions, offline: bool = False) -> Inputs:
-    """Open and count everything, before any model is loaded."""
+    """Open and count everything before any model is loaded."""
     if options.input or options.fields:
         columns = _open_table(options)
         found = (options.lang, options.src_lang)
@@ -80,7 +85,7 @@ def open_inputs(options: InputOptions, offline: bool = False) -> Inputs:
 def _open_files(
     options: InputOptions, offline: bool
 ) -> tuple[list[tuple[str, str, Lines]], tuple[str | None, str | None]]:
-    """(role, name, lines) for every file; a test set also tells the languages."""
+    """(role, name, lines) for every file; a test set also determines the languages."""
     columns = [("cand", *_system(spec)) for spec in options.cand or ["-"]]
     languages = (options.lang, options.src_lang)
     for role, spec in [*(("ref", spec) for spec in options.ref), *([("src", options.src)] if options.src else [])]:
@@ -94,7 +99,7 @@ def _open_files(
 
 
 def _system(spec: str) -> tuple[str, Lines]:
-    """NAME=FILE or FILE, whose name is then the system's."""
+    """Parse NAME=FILE or FILE, whose name is then the system's."""
     name, separator, path = spec.partition("=")
     if separator and name and not Path(spec).exists():
         return name, open_lines(path)
@@ -106,7 +111,7 @@ def _system(spec: str) -> tuple[str, Lines]:
 def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
     """(role, name, lines) for every column of a TSV or JSONL file."""
     if options.ref or options.src or (options.input and options.cand) or len(options.cand) > 1:
-        raise PrismError("--input and --fields take the place of --cand, --ref and --src: give one or the other")
+        raise PrismError("--input and --fields replace --cand, --ref and --src: use one or the other")
     path = options.input or (options.cand[0] if options.cand else "-")
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz")]
     jsonl = options.input_format == "jsonl" or (
@@ -114,7 +119,7 @@ def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
     )
     fields = [_field(word) for word in options.fields or (_keys(path) if jsonl and Path(path).is_file() else ())]
     if not fields:
-        raise PrismError("say what the columns of the table are, such as: --fields src ref cand")
+        raise PrismError("name the columns of the table, such as: --fields src ref cand")
     if jsonl:
         opened = open_jsonl(path, [name for _, name in fields])
         roles = {name: role for role, name in fields}
@@ -127,7 +132,7 @@ def _open_table(options: InputOptions) -> list[tuple[str, str, Lines]]:
 
 
 def _keys(path: str) -> list[str]:
-    """Which of our roles the first object of a JSONL file has as keys."""
+    """The input roles that the first object of a JSONL file has as keys."""
     first = next(iter(open_lines(path)), "")
     try:
         record = json.loads(first)
@@ -150,10 +155,10 @@ def _field(word: str) -> tuple[str, str]:
 
 
 def _arrange(columns: Sequence[tuple[str, str, Lines]]) -> ParallelText:
-    """Sort columns by role and give every system a name of its own."""
+    """Sort columns by role and give every system a unique name."""
     systems = [(name, lines) for role, name, lines in columns if role == "cand"]
     if not systems:
-        raise PrismError("there is no output to score: give --cand, or a field cand")
+        raise PrismError("no output to score: set --cand, or a field cand")
     sources = [lines for role, _, lines in columns if role == "src"]
     if len(sources) > 1:
         raise PrismError("there can be only one source")

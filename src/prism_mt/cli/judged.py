@@ -1,4 +1,4 @@
-"""Options that all commands of `prism metaeval` share: which judgments, and which metrics."""
+"""Options shared by all `prism metaeval` commands: which judgments, and which metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from prism_mt.models.resolve import DEFAULT_MODEL
 
 @dataclass(frozen=True)
 class JudgedOptions(Config):
-    """Which metrics are judged, and on which language pairs."""
+    """Which metrics to judge, and on which language pairs."""
 
     scores: list[Path] = option(
         "metric scores: TSV (metric, lp, system, segment, score), .seg.score and .sys.score files or folders of "
@@ -36,17 +36,17 @@ class JudgedOptions(Config):
         "metrics to compute from the texts, as for `prism score`", [], flags=("-m",), metavar="NAME"
     )
     model: list[str] = option(
-        "model of the computed metrics that need one; they are computed with each of several",
+        "model for the computed metrics that need one; with several, they are computed with each",
         [DEFAULT_MODEL],
         metavar="M",
     )
-    select: list[str] = option("only these of the metrics in --scores", [], metavar="NAME")
-    lower_is_better: list[str] = option("metrics in --scores that count errors", [], metavar="NAME")
-    texts: Path | None = option("outputs and references of judgments that have none", None, metavar="FILE")
-    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
+    select: list[str] = option("only these metrics of --scores", [], metavar="NAME")
+    lower_is_better: list[str] = option("metrics in --scores for which lower is better", [], metavar="NAME")
+    texts: Path | None = option("outputs and references for judgments without texts", None, metavar="FILE")
+    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
     pairs: list[str] = option("only these language pairs, such as en-de", [], metavar="LP")
     human_score: str | None = option("column or kind of human scores (raw, z, mqm, esa)", None, metavar="NAME")
-    humans: bool = option("judge human translations, too", False)
+    humans: bool = option("also judge human translations", False)
     protocol: str = option(
         f"rules of a shared task: {', '.join(PROTOCOLS)}; or several with their average: {', '.join(SUITES)}",
         DEFAULT_PROTOCOL,
@@ -55,16 +55,16 @@ class JudgedOptions(Config):
 
     @property
     def rules(self) -> Protocol:
-        """The protocol; the first of a suite, which decides what is read and scored."""
+        """The protocol; for a suite its first, which determines what is read and scored."""
         return get_protocols(self.protocol)[0]
 
     @property
     def suite(self) -> Suite | None:
-        """The suite, where several protocols are asked for by one name."""
+        """The suite, if several protocols are requested by one name."""
         return SUITES.get(self.protocol)
 
     def computed(self, metric_options: dict[str, Any]) -> tuple[Metric, ...]:
-        """Return the metrics to compute; those that need a model once for each model."""
+        """Return the metrics to compute; those that need a model once per model."""
         return metrics_of_models(self.metric, self.model, metric_options)
 
     def load(
@@ -75,7 +75,7 @@ class JudgedOptions(Config):
         metrics: Sequence[Metric],
         protocol: Protocol,
     ) -> list[JudgedMetrics]:
-        """Read judgments and give them their metrics."""
+        """Read judgments and add their metrics."""
         query = JudgmentQuery(self.pairs, self.human_score, self.humans, self.texts)
         judged = read_judged(paths, query, protocol)
         read = read_metric_scores(scores, self.pairs, self.reference, self.lower_is_better)

@@ -1,4 +1,4 @@
-"""`prism judgments pairs`: from human judgments to the pairs that a model is fine-tuned on."""
+"""`prism judgments pairs`: turn human judgments into training pairs for fine-tuning."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -28,28 +28,30 @@ class PairOptions(Config):
     """Options of `prism judgments pairs`."""
 
     judgments: list[Path] = option(
-        "MQM (JSONL, or Google's TSV with one error a line) or direct assessment (TSV), with raters",
+        "MQM (JSONL, or Google's TSV with one error per line) or direct assessment (TSV), with raters",
         positional=True,
         metavar="JUDGMENTS",
     )
-    folder: Path = option("where train.jsonl and valid.jsonl go", metavar="DIR")
+    folder: Path = option("output folder for train.jsonl and valid.jsonl", metavar="DIR")
     pair: str | None = option(
-        "language pair of a file that does not say it", None, flags=("--pairs",), metavar="LP"
+        "language pair of a file that does not state it", None, flags=("--pairs",), metavar="LP"
     )
-    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
-    minimum: float = option("smallest difference, exclusive, between two scores of a rater", 0.1, metavar="D")
+    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
+    minimum: float = option("minimum difference (exclusive) between two scores of a rater", 0.1, metavar="D")
     non_translation: float = option(
-        "price of a non-translation in MQM (5: the published pairs of Prism+FT)", 25.0, metavar="P"
+        "penalty of a non-translation in MQM (5: the published pairs of Prism+FT)", 25.0, metavar="P"
     )
-    given_scores: bool = option("take the file's own MQM scores instead of its lists of errors", False)
+    given_scores: bool = option("use the file's own MQM scores instead of its error lists", False)
     no_humans: bool = option(
-        "leave out ratings of human translations (Human-A, ref-B), for a metric of machine translation only", False
+        "leave out ratings of human translations (Human-A, ref-B), for a metric that only scores machine translation",
+        False,
     )
     held_out: int = option("pairs per language pair for validation", 5000, metavar="N")
     whole_segments: bool = option(
-        "hold out whole segments, rounded up; otherwise one of each language pair has pairs on both sides", False
+        "hold out whole segments, rounded up; otherwise one segment per language pair has pairs on both sides",
+        False,
     )
-    max_pieces: int | None = option("leave out texts of more pieces of --model", None, metavar="N")
+    max_pieces: int | None = option("leave out texts with more pieces of --model", None, metavar="N")
     model: str = option("model whose pieces --max-pieces counts", DEFAULT_MODEL, metavar="M")
     test: list[Path] = option(
         "judgments that will be scored: warn if they are among the pairs", [], metavar="FILE"

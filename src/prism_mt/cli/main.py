@@ -1,4 +1,4 @@
-"""The `prism` command: finds the module of a command, and turns mistakes into one sentence and exit code 2."""
+"""The `prism` command: imports the module of a command, and turns user errors into one sentence and exit code 2."""
 
 import argparse
 import contextlib
@@ -27,9 +27,9 @@ from prism_mt._core.terminal import PrintableFormatter, prepare_streams, printab
 COMMANDS = {
     "score": "score translations against references or sources",
     "compare": "compare systems: which is better, and could it be chance?",
-    "metrics": "list the metrics and their options",
-    "explain": "show which pieces of a translation make its score",
-    "configs": "print the configurations that come with the package",
+    "metrics": "list metrics and their options",
+    "explain": "show which pieces of a translation determine its score",
+    "configs": "print example configurations",
     "corpus": "prepare bitext for training",
     "train": "train a translation or a language model",
     "metric": "train metrics on human judgments",
@@ -42,9 +42,9 @@ COMMANDS = {
     "translate": "translate texts",
     "paraphrase": "paraphrase texts",
     "rerank": "choose the best of several translations",
-    "filter": "find the good lines of a bitext",
+    "filter": "find the good sentence pairs of a bitext",
     "bench": "measure the speed of this machine",
-    "cache": "see and shrink the cache of scores",
+    "cache": "show and shrink the cache",
     "serve": "score over HTTP, with a page to paste texts into",
     "models": "list, inspect, convert and download models",
     "completion": "complete commands and options in the shell",
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("prism: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output has gone (`prism … | head`).
+        # The reader of our output is gone (`prism … | head`).
         _drop_output()
         return 141
     except OSError as error:
@@ -108,12 +108,12 @@ def _set_up_logging() -> None:
 
 
 def _with_flags(message: str) -> str:
-    """Spell options as flags: errors name them as Python does, such as `src_lang=`."""
+    """Write options as flags: errors name them as Python does, such as `src_lang=`."""
     return re.sub(r"`([a-z_]+)=`", lambda match: flag(match[1]), message)
 
 
 def _drop_output() -> None:
-    """Keep Python from complaining at exit of what it cannot write."""
+    """Keep Python from reporting unwritten output at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""`prism metaeval`: which metric agrees best with people, and which difference is real?"""
+"""`prism metaeval`: which metric agrees best with humans, and which differences are significant?"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,19 +38,19 @@ class MetaevalOptions(Config):
         positional=True,
         metavar="JUDGMENTS",
     )
-    level: Level | None = option("what is judged (instead of the protocol's)", None)
-    statistic: StatisticName | None = option("agreement with people (instead of the protocol's)", None)
+    level: Level | None = option("level of judgment (overrides the protocol's)", None)
+    statistic: StatisticName | None = option("agreement statistic (overrides the protocol's)", None)
     average_over: Averaging | None = option("average correlations over segments or systems", None)
-    test: Test | None = option("significance test (instead of the protocol's)", None)
-    ties: TieRule | None = option("what a metric's tie is in daRR", None)
-    by: Part | None = option("judge every domain or document on its own, and average over them", None)
+    test: Test | None = option("significance test (overrides the protocol's)", None)
+    ties: TieRule | None = option("how daRR counts a metric's ties", None)
+    by: Part | None = option("judge every domain or document separately, and average over them", None)
     exclude: list[str] = option("systems to leave out, such as known outliers", [], metavar="SYSTEM")
-    intervals: bool = option("bootstrap intervals even where the test needs none", False)
-    top: int | None = option("only the N systems that people like best", None, metavar="N", low=2)
-    drop_outliers: bool = option("leave out systems far from the others", False)
-    draws: int = option("how often random procedures draw", 1000, metavar="N", low=1)
-    seed: int = option("seed of random procedures", 1, metavar="N", low=0)
-    alpha: float = option("level of significance", 0.05, metavar="A")
+    intervals: bool = option("bootstrap intervals even if the test needs none", False)
+    top: int | None = option("only the N best systems according to humans", None, metavar="N", low=2)
+    drop_outliers: bool = option("leave out outlier systems", False)
+    draws: int = option("number of draws in random procedures", 1000, metavar="N", low=1)
+    seed: int = option("random seed", 1, metavar="N", low=0)
+    alpha: float = option("significance level", 0.05, metavar="A")
 
 
 def run(
@@ -92,7 +92,7 @@ def list_protocols(output: TableOptions) -> None:
 
 
 def _protocol(options: MetaevalOptions, protocol: Protocol, suite: Suite | None) -> Protocol:
-    """Change the protocol where the command line says so."""
+    """Apply the command line's overrides to the protocol."""
     changed = [
         flag(name)
         for name in ("level", "statistic", "average_over", "test", "ties", "by", "intervals")
@@ -122,7 +122,7 @@ def _selected(item: JudgedMetrics, options: MetaevalOptions) -> JudgedMetrics:
     if options.top is not None:
         judgments = judgments.top_systems(options.top)
     if len(judgments.systems) < 2 and judgments.preferences is None:
-        raise PrismError(f"{judgments.place}: fewer than 2 systems are judged, so that nothing can be compared")
+        raise PrismError(f"{judgments.place}: fewer than 2 systems are judged, so nothing can be compared")
     return replace(item, judgments=judgments)
 
 
@@ -152,7 +152,7 @@ _EPILOG = """examples:
 
 COMMAND = Group(
     name="metaeval",
-    help="which metric agrees best with people, and which difference is real",
+    help="which metric agrees best with humans, and which differences are significant",
     commands=(
         SWEEP,
         DISAGREEMENTS,
@@ -161,7 +161,7 @@ COMMAND = Group(
         SPANS,
         ERROR_FREE,
         SUBMIT,
-        Command("protocols", "list the rules of the shared tasks", (TableOptions,), list_protocols),
+        Command("protocols", "list the shared tasks' protocols", (TableOptions,), list_protocols),
     ),
     default=Command(
         "metaeval",

@@ -1,4 +1,4 @@
-"""`prism metaeval bias`: does a paraphraser prefer to copy?"""
+"""`prism metaeval bias`: does a paraphraser prefer copies?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,12 +41,12 @@ class BiasOptions(Config):
         [],
         metavar="M",
     )
-    beam: int = option("beams of the paraphrasing", 5, metavar="B", low=1)
+    beam: int = option("beam size for paraphrasing", 5, metavar="B", low=1)
     lang: str = option("language of the texts", "en", flags=("-l",), metavar="LANG")
 
 
 def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: EngineConfig) -> None:
-    """Print what models think of their own output, of copies and of people's paraphrases."""
+    """Print how models score their own output, copies, and human paraphrases."""
     plots.check()
     if options.model:
         texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
@@ -56,7 +56,7 @@ def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: 
         models = {path.name.split(".")[0]: read_paraphrases(path) for path in options.paraphrases}
         if len(models) < len(options.paraphrases):
             raise PrismError(
-                "a model is called as its file is up to the first dot: give the files different names"
+                "a model is named after its file, up to the first dot: give the files different names"
             )
     bins = {name: score_by_bleu([item for item in items if item.kind != "copy"]) for name, items in models.items()}
     write_tables(
@@ -70,7 +70,7 @@ def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: 
 
 
 def _judge(texts: list[Paraphrase], model: str, runtime: Runtime, options: BiasOptions) -> list[Paraphrase]:
-    """Score the texts and the model's own best paraphrases, in the direction in which it generates."""
+    """Score the texts and the model's own best paraphrases, in the direction of generation."""
 
     def beams(references: list[str]) -> Iterator[str]:
         search = SearchConfig(method="beam", beam=options.beam)
@@ -82,5 +82,5 @@ def _judge(texts: list[Paraphrase], model: str, runtime: Runtime, options: BiasO
 
 
 BIAS = Command(
-    "bias", "does a paraphraser prefer to copy?", (BiasOptions, TableOptions, PlotOptions, EngineConfig), run
+    "bias", "does a paraphraser prefer copies?", (BiasOptions, TableOptions, PlotOptions, EngineConfig), run
 )

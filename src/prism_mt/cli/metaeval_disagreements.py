@@ -1,4 +1,4 @@
-"""`prism metaeval disagreements`: outputs that people and metrics see differently."""
+"""`prism metaeval disagreements`: outputs that humans and metrics rank differently."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ class DisagreementOptions(Config):
     """Options of `prism metaeval disagreements`."""
 
     judgments: list[Path] = option("human judgments", positional=True, metavar="JUDGMENTS")
-    count: int = option("how many outputs each way", 10, flags=("-n",), metavar="N", low=1)
+    count: int = option("number of outputs in each direction", 10, flags=("-n",), metavar="N", low=1)
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
     engine: EngineConfig,
     metric_options: dict[str, Any],
 ) -> None:
-    """Print the outputs on which people and the first metric differ most, with all metrics side by side."""
+    """Print the outputs on which humans and the first metric differ most, with all metrics side by side."""
     tables = []
     metrics = judged.computed(metric_options)
     for item in judged.load(options.judgments, judged.scores, Runtime(engine), metrics, judged.rules):
@@ -44,7 +44,7 @@ def run(
 
 DISAGREEMENTS = Command(
     "disagreements",
-    "outputs that people and metrics see differently",
+    "outputs that humans and metrics rank differently",
     (DisagreementOptions, JudgedOptions, TableOptions, EngineConfig),
     run,
     metrics=True,

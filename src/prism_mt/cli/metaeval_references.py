@@ -1,4 +1,4 @@
-"""`prism metaeval references`: do metrics cope with machine-translated references?"""
+"""`prism metaeval references`: how robust are metrics to machine-translated references?"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ class ReferenceOptions(Config):
 
     judgments: list[Path] = option("MQM judgments with texts", positional=True, metavar="JUDGMENTS")
     families: Path | None = option(
-        "lines of SYSTEM and FAMILY, tab-separated (default: names that differ in a trailing number)",
+        "lines of SYSTEM and FAMILY, tab-separated (default: names that differ only in a trailing number)",
         None,
         metavar="FILE",
     )
@@ -42,7 +42,7 @@ def run(
     """Print a table per language pair, then all pairs side by side."""
     families = read_families(options.families) if options.families else {}
     if judged.humans:
-        raise PrismError("machine-translated references are for machine translation only: leave out --humans")
+        raise PrismError("machine-translated references are for machine translation only: omit --humans")
     plots.check()
     protocol, runtime, metrics = judged.rules, Runtime(engine), judged.computed(metric_options)
     studies = []
@@ -67,7 +67,7 @@ def run(
 
 REFERENCES = Command(
     "references",
-    "metrics under machine-translated instead of human references",
+    "metrics with machine-translated instead of human references",
     (ReferenceOptions, StudyOptions, JudgedOptions, TableOptions, PlotOptions, EngineConfig),
     run,
     "Metrics from --scores have no scores under other references: only their standard results are shown.",

@@ -1,4 +1,4 @@
-"""`prism metaeval submit`: score a shared task's test set, and write what its organizers want."""
+"""`prism metaeval submit`: score a shared task's test set, and write a submission."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ def run(
     """Score every output with every metric, and write a file per metric."""
     if not judged.metric:
         raise PrismError("name the metrics to compute: `metric=`")
-    # Rules of systems, so that outputs count which nobody judged.
+    # The rules for systems, so that outputs without judgments count, too.
     every_output = get_protocol("wmt24-sys")
     metrics = judged.computed(metric_options)
     items = judged.load(options.testset, [], Runtime(engine), metrics, every_output)

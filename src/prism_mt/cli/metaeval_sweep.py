@@ -22,8 +22,8 @@ class SweepOptions(Config):
     test: list[Path] = option("test judgments", [], metavar="JUDGMENTS")
     test_scores: list[Path] = option("metric scores of the test judgments", [], metavar="FILE")
     combine: list[str] = option("the metrics to combine (default: all)", [], metavar="NAME")
-    steps: int = option("weights are multiples of 1/N", 20, metavar="N", low=1)
-    standardize: bool = option("give metrics the same spread before they are combined", True)
+    steps: int = option("use weights that are multiples of 1/N", 20, metavar="N", low=1)
+    standardize: bool = option("scale metrics to the same spread before combining them", True)
 
 
 def run(

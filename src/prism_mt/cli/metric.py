@@ -1,4 +1,4 @@
-"""`prism metric`: metrics that learn from human judgments."""
+"""`prism metric`: metrics learned from human judgments."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class MetricTrainOptions(RunOptions):
 
 
 def train(options: MetricTrainOptions) -> int:
-    """Train until the correlation on the development data stops growing."""
+    """Train until the correlation on the development data stops improving."""
     result = api.train_metric(
         options.config,
         output=options.output,
@@ -49,21 +49,21 @@ def error_free(options: ErrorFreeTraining, engine: EngineConfig) -> None:
 
 COMMAND = Group(
     "metric",
-    "Metrics that learn from human judgments.",
+    "Metrics learned from human judgments.",
     (
         Command(
             "train",
             "Train a metric (bilstm, bilstm-attention or esim) on human judgments.",
             (MetricTrainOptions,),
             train,
-            epilog=f"""The files are tab-separated; their first line has ref, hyp and score among its columns:
+            epilog=f"""The files are tab-separated, with a header line that includes ref, hyp and score:
   train = ["wmt16.tsv"]
   dev = ["wmt15.tsv"]
   output = "esim-minilm"
   kind = "esim"
   encoder = "minilm"
   language = "en"
-With side = "src" and an encoder of both languages, outputs are compared with the column src instead.
+With side = "src" and an encoder for both languages, outputs are compared with the column src instead.
 {EPILOG.format(command="metric train")}""",
         ),
         Command(

@@ -1,4 +1,4 @@
-"""Options of metrics as flags: every command that computes metrics has those of all registered ones."""
+"""Metric options as flags: every command that computes metrics has the options of all registered ones."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from prism_mt._core.arguments import argument, flag
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.registry import has_option, make_metric, make_metrics, option_fields
 
-_TITLE = "options of metrics"
+_TITLE = "metric options"
 
 
 def add_metric_options(parser: argparse.ArgumentParser, taken: set[str]) -> None:
-    """Add a flag for each option of each metric; what is not given stays each metric's own default."""
+    """Add a flag for each option of each metric; options not given keep each metric's own default."""
     group = parser.add_argument_group(_TITLE)
     for name, (field, hint, owners) in option_fields().items():
         if name in taken:
@@ -25,7 +25,7 @@ def add_metric_options(parser: argparse.ArgumentParser, taken: set[str]) -> None
 
 
 def given_metric_options(namespace: argparse.Namespace) -> dict[str, Any]:
-    """Return the metric options that were given, by name."""
+    """Return the metric options given, by name."""
     prefix = "metric."
     return {
         key.removeprefix(prefix): value
@@ -37,8 +37,8 @@ def given_metric_options(namespace: argparse.Namespace) -> dict[str, Any]:
 def metrics_of_models(
     names: Sequence[str], models: Sequence[str], metric_options: dict[str, Any]
 ) -> tuple[Metric, ...]:
-    """Make metrics; those that need a model once for each model."""
-    make_metrics(names, metric_options)  # options that none of them has are an error
+    """Create metrics; those that need a model once per model."""
+    make_metrics(names, metric_options)  # an option that none of them has is an error
     found = []
     for name in names:
         for model in models if has_option(make_metric(name), "model") else models[:1]:

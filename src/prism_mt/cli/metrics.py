@@ -1,4 +1,4 @@
-"""`prism metrics`: which metrics there are, what they need, and their options."""
+"""`prism metrics`: list metrics, what they need, and their options."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from prism_mt.report.table import Column, Table
 class MetricsOptions(Config):
     """Options of `prism metrics`."""
 
-    name: str | None = option("a metric, whose options are shown (default: all metrics)", None, positional=True)
+    name: str | None = option("show the options of this metric (default: list all metrics)", None, positional=True)
 
 
 def run(options: MetricsOptions, output: TableOptions) -> None:
@@ -53,7 +53,7 @@ def summary(kind: type[Metric]) -> str:
 
 COMMAND = Command(
     "metrics",
-    "List the metrics, those of other packages included, or the options of one.",
+    "List metrics, including those of other packages, or show the options of one.",
     (MetricsOptions, TableOptions),
     run,
     epilog="""examples:

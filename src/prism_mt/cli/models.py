@@ -25,14 +25,14 @@ Format = Literal["text", "tsv", "json"]
 class ListOptions(Config):
     """Options of `prism models list`."""
 
-    format: Format = option("text for people, tsv or json for programs", "text")
+    format: Format = option("output format", "text")
 
 
 @dataclass(frozen=True)
 class NameOptions(Config):
     """Options of the commands that take one model."""
 
-    model: str = option("folder, tar, hf:ORG/NAME or a name of the catalog", DEFAULT_MODEL, positional=True)
+    model: str = option("folder, tar, hf:ORG/NAME or a name in the catalog", DEFAULT_MODEL, positional=True)
     offline: bool = option("never use the network", False)
 
 
@@ -40,7 +40,7 @@ class NameOptions(Config):
 class ShowOptions(NameOptions):
     """Options of `prism models show`."""
 
-    format: Format = option("text for people, tsv or json for programs", "text")
+    format: Format = option("output format", "text")
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class ConvertOptions(Config):
         positional=True,
     )
     output: Path = option("the model directory to write", positional=True)
-    name: str | None = option("what the model is called in signatures (default: the output's name)", None)
+    name: str | None = option("name of the model in signatures (default: the output's name)", None)
     dtype: Storage = option("how weights are stored: int8 has a scale per row, int4 one per 32 values", "float32")
     offline: bool = option("never use the network", False)
 
 
 def run_list(options: ListOptions) -> None:
-    """The catalog, and which of its models are here."""
+    """Print the catalog, and which of its models are on this machine."""
     columns = tuple(
         Column(title) for title in ("name", "what", "languages", "parameters", "license", "from", "here")
     )
@@ -154,7 +154,7 @@ def run_get(options: GetOptions) -> None:
 
 
 def run_convert(options: ConvertOptions) -> None:
-    """Write a foreign model as a model directory of ours."""
+    """Convert a foreign model to our model directory format."""
     from dataclasses import replace
 
     if options.model.startswith("hf:"):
@@ -162,7 +162,7 @@ def run_convert(options: ConvertOptions) -> None:
     else:
         path = path_of(options.model)
         if not path.exists():
-            raise PrismError(f"there is no {path}")
+            raise PrismError(f"no such file or folder: {path}")
         read = ModelDirectory(path).load() if is_model_directory(path) else read_foreign(path)
     named = replace(read, spec=replace(read.spec, name=options.name or options.output.name))
     model = write_model(named, options.output, options.dtype)
@@ -186,7 +186,7 @@ def _languages(codes: list[str]) -> str:
 
 COMMAND = Group(
     "models",
-    "Models: what there is, what one is, and how to get or convert it.",
+    "List, inspect, download and convert models.",
     (
         Command("list", "List known models.", (ListOptions,), run_list),
         Command("show", "Show what a model is.", (ShowOptions,), run_show),

@@ -1,4 +1,4 @@
-"""Where tables and plots go: the options of every command that writes them."""
+"""Output options of every command that writes tables and plots."""
 
 import os
 import sys
@@ -13,27 +13,27 @@ from prism_mt.report.table import Format, Table, render_all
 
 @dataclass(frozen=True)
 class TableOptions(Config):
-    """Where tables go."""
+    """Output options for tables."""
 
     format: Format = option("text for people, tsv and json for programs, latex and markdown for papers", "text")
     output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
 
     @property
     def width(self) -> int | None:
-        """Columns of the terminal; None for files and pipes."""
+        """Width of the terminal in columns; None for files and pipes."""
         return os.get_terminal_size().columns if self.output is None and sys.stdout.isatty() else None
 
 
 @dataclass(frozen=True)
 class PlotOptions(Config):
-    """Where plots go."""
+    """Output options for plots."""
 
     plot: Path | None = option(
         "also draw a figure; the ending (pdf, svg, eps, png) says how", None, metavar="FILE"
     )
 
     def check(self) -> None:
-        """Refuse a plot that cannot be drawn before the work begins."""
+        """Fail before the work starts if a plot cannot be drawn."""
         if self.plot:
             from prism_mt.report.plots import check_plot_path
 

@@ -1,4 +1,4 @@
-"""`prism paraphrase`: say the same in other words."""
+"""`prism paraphrase`: paraphrase texts."""
 
 from dataclasses import dataclass
 
@@ -25,14 +25,14 @@ def run(
     """Paraphrase, and write the paraphrases."""
     texts = open_lines(given.file)
     if options.lang is None:
-        raise PrismError("say which language the input is in: --lang XX")
+        raise PrismError("set the language of the input: --lang XX")
     opened = open_paraphraser(lang=options.lang, model=given.model, search=search, config=engine)
     opened.write(texts, "paraphrases", given.format, given.output)
 
 
 COMMAND = Command(
     "paraphrase",
-    "Paraphrase texts with a translation model that goes from a language into the same language.",
+    "Paraphrase texts with a translation model that translates a language into itself.",
     (ParaphraseOptions, GenerateOptions, ParaphraseConfig, EngineConfig),
     run,
     epilog="""examples:

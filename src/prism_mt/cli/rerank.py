@@ -33,8 +33,8 @@ class RerankOptions(Config):
         positional=True,
     )
     metric: str = option(
-        "a metric as for `prism score`; those that need no reference choose what is best by itself or given the "
-        "source, all others what is best on average when the other candidates are its references (minimum Bayes risk)",
+        "a metric, as for `prism score`; those without reference score each candidate by itself or given the "
+        "source, all others use the other candidates as references (minimum Bayes risk)",
         "prism-ref",
         flags=("-m",),
         metavar="NAME",
@@ -54,9 +54,7 @@ class RerankOptions(Config):
     )
     n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N", low=1)
     lang: str = option("language of the candidates", "", flags=("--to", "-l"), metavar="XX")
-    src_lang: str = option(
-        "language of the sources, where the model needs it", "", flags=("--from",), metavar="XX"
-    )
+    src_lang: str = option("language of the sources, if the model needs it", "", flags=("--from",), metavar="XX")
     format: ListFormat = option(
         "text: a hypothesis a line; tsv: line, rank, score, hypothesis; jsonl: an object per input", "text"
     )
@@ -67,11 +65,11 @@ class RerankOptions(Config):
         flags=("-o",),
         metavar="FILE",
     )
-    samples: int | None = option("draw so many candidates from the model itself", None, metavar="N", low=1)
+    samples: int | None = option("sample this many candidates from the model itself", None, metavar="N", low=1)
     sample_temperature: float = option("divides the logits of samples", 1.0, metavar="T", low=1e-3, high=1e3)
-    sample_top_k: int = option("draw samples from the K most probable tokens; 0: all", 0, metavar="K", low=0)
+    sample_top_k: int = option("sample from the K most probable tokens; 0: all", 0, metavar="K", low=0)
     sample_top_p: float = option(
-        "draw samples from the fewest tokens that together have probability P", 1.0, metavar="P", low=1e-9, high=1
+        "sample from the smallest set of tokens with total probability P", 1.0, metavar="P", low=1e-9, high=1
     )
     sample_seed: int = option("another seed gives other samples", 0, metavar="N", low=0, high=2**63 - 1)
 
@@ -87,13 +85,13 @@ class _Candidates(NamedTuple):
 
 def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Rerank, and write the best."""
-    # A bad sample can be longer than the model can read again, and should not stop the run: a warning tells of it.
+    # A bad sample can be longer than the model can read again, which should not stop the run but cause a warning.
     if has_option(make_metric(options.metric), "overlong"):
         metric_options = {"overlong": "truncate", **metric_options}
     [metric] = make_metrics([options.metric], _without_sampler(options, metric_options))
     check_rerank(metric, options.lang, has_sources=True)
     if options.samples is not None and not options.lang:
-        raise PrismError("say which language the candidates are in: --to XX")
+        raise PrismError("set the language of the candidates: --to XX")
     candidates = (
         _read(options, metric)
         if options.samples is None
@@ -121,7 +119,7 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
 
 
 def _without_sampler(options: RerankOptions, metric_options: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the model where it draws the samples only."""
+    """Drop the model option if it only draws the samples."""
     if options.samples is None or has_option(make_metric(options.metric), "model"):
         return metric_options
     return {name: value for name, value in metric_options.items() if name != "model"}
@@ -164,7 +162,7 @@ def _read(options: RerankOptions, metric: Metric) -> _Candidates:
 
 
 def _sampled(options: RerankOptions, samples: int, model: str, engine: EngineConfig) -> _Candidates:
-    """Sample the model's translations of plain texts."""
+    """Sample translations of plain texts from the model."""
     search = SearchConfig(
         method="sample",
         n=samples,

@@ -1,4 +1,4 @@
-"""Options and messages that `prism train`, `prism finetune` and `prism metric train` share."""
+"""Options and messages shared by `prism train`, `prism finetune` and `prism metric train`."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from prism_mt._core.options import Config, option
 from prism_mt._core.terminal import printable
 from prism_mt.training.api import TrainingResult
 
-EPILOG = """A run that was stopped or killed goes on from its last checkpoint when the same command is given again.
+EPILOG = """Run the same command again to resume a stopped or killed run from its last checkpoint.
 Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml"""
 
 
@@ -17,19 +17,19 @@ Several processes: torchrun --nproc-per-node 2 -m prism_mt {command} CONFIG.toml
 class RunOptions(Config):
     """Options of every run."""
 
-    config: Path = option("TOML file with all settings of the run", positional=True)
+    config: Path = option("TOML file with the settings of the run", positional=True)
     output: Path | None = option(
         "folder for checkpoints, logs and the result (default: the configuration's `output`)", None, metavar="DIR"
     )
-    minutes: float | None = option("stop after so many minutes; the run can be resumed", None, metavar="M")
-    fresh: bool = option("start again instead of going on from the last checkpoint", False)
-    export_only: bool = option("write the result of the checkpoints that are there, without training", False)
+    minutes: float | None = option("stop after this many minutes; the run can be resumed", None, metavar="M")
+    fresh: bool = option("start over instead of resuming from the last checkpoint", False)
+    export_only: bool = option("export from the existing checkpoints, without training", False)
 
 
 def report(options: RunOptions, result: TrainingResult, what: str) -> int:
-    """Say how a run ended, and return the exit code; `what` is "model" or "metric"."""
+    """Report how a run ended, and return the exit code; `what` is "model" or "metric"."""
     if not result.finished and not options.export_only and _first_process():
-        print(f"Stopped at step {result.steps:,}; the same command goes on from there.", file=sys.stderr)
+        print(f"Stopped at step {result.steps:,}; run the same command to resume.", file=sys.stderr)
     if result.folder is not None:
         print(printable(f"The {what} is in {result.folder}; `prism score --{what} {result.folder}` uses it."))
         return 0

@@ -48,12 +48,12 @@ class ScoreOptions(Config):
 def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Score, and write the report."""
     if options.format == "wmt" and options.output is None:
-        raise PrismError("--format wmt writes several files: give their folder with --output")
+        raise PrismError("--format wmt writes several files: set their folder with --output")
     if options.metric:
-        make_metrics(options.metric, metric_options)  # mistakes in names and options, before files are read
+        make_metrics(options.metric, metric_options)  # report wrong names and options before files are read
     inputs = open_inputs(given, engine.offline)
     if inputs.groups:
-        raise PrismError("scores by group are those of `prism compare`: skip that column with -")
+        raise PrismError("scores by group need `prism compare`: skip that column with -")
     metrics = make_metrics(options.metric or default_metrics(inputs.text), metric_options)
     runtime = Runtime(engine)
     if _is_stream(options, metrics, inputs):
@@ -92,7 +92,7 @@ def _is_stream(options: ScoreOptions, metrics: tuple[Metric, ...], inputs: Input
 
 
 def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runtime, check_language: bool) -> None:
-    """Score one system, segment by segment from the input to the output."""
+    """Score one system, segment by segment, as a stream from input to output."""
     scorer, results = stream(metric, inputs.text, inputs.languages, runtime, check_language)
     signature = scorer.signature(max(1, len(inputs.text.references)))
     results = track(results, "scoring", inputs.text.count())
@@ -103,7 +103,7 @@ def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runt
 
 @contextmanager
 def destination(path: Path | None) -> Iterator[IO[str]]:
-    """Open the output file, which appears whole or not at all, or standard output."""
+    """Open the output file, which appears complete or not at all, or standard output."""
     if path is None:
         yield sys.stdout
         sys.stdout.flush()

@@ -16,14 +16,14 @@ _CONNECTIONS = 256
 class ServeOptions(Config):
     """Options of `prism serve`."""
 
-    model: list[str] = option("models to choose from, the first by default", [DEFAULT_MODEL], metavar="M")
-    host: str = option("address to listen on; others than this machine's are open to everyone", "127.0.0.1")
+    model: list[str] = option("models to choose from; the first is the default", [DEFAULT_MODEL], metavar="M")
+    host: str = option("address to listen on; any but the loopback address is open to everyone", "127.0.0.1")
     name: list[str] = option("names under which others may ask for this machine, besides its addresses", [])
     port: int = option("port to listen on", 8000, metavar="N", low=1, high=65535)
 
 
 def run(options: ServeOptions, engine: EngineConfig) -> None:
-    """Load the models and answer until interrupted."""
+    """Load the models and serve until interrupted."""
     try:
         import uvicorn
 
@@ -42,7 +42,10 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
     settings = uvicorn.Config(
         app, http=Impatient, log_level="warning", limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=1
     )
-    print(f"Prism is at http://{_in_address(options.host)}:{options.port}/ (Ctrl-C ends it)", flush=True)
+    print(
+        f"Prism is serving at http://{_in_address(options.host)}:{options.port}/ (press Ctrl-C to stop)",
+        flush=True,
+    )
     try:
         uvicorn.Server(settings).run([opened])
     finally:

@@ -31,7 +31,7 @@ def train(options: TrainOptions) -> int:
 
 COMMAND = Command(
     "train",
-    "Train a translation model, or a language model, on the shards of `prism corpus prepare`.",
+    "Train a translation model, or a language model, on shards written by `prism corpus prepare`.",
     (TrainOptions,),
     train,
     epilog=EPILOG.format(command="train"),

@@ -1,4 +1,4 @@
-"""`prism translate`: texts into another language."""
+"""`prism translate`: translate texts."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,13 @@ from prism_mt.text.testsets import is_testset, open_testset
 
 @dataclass(frozen=True, kw_only=True)
 class GenerateOptions(Config):
-    """Input, model and output of every command that generates text."""
+    """Input, model and output options of every command that generates text."""
 
     file: str = option(
-        "text, a line per input (default: standard input); .gz and .xz are unpacked", "-", positional=True
+        "text, one input per line (default: standard input); .gz and .xz are decompressed", "-", positional=True
     )
     model: str = option(
-        "model: a folder, the original layout as folder or tar, hf:ORG/NAME, or a name of `prism models list`",
+        "model: a folder, the original layout as folder or tar, hf:ORG/NAME, or a name from `prism models list`",
         DEFAULT_MODEL,
         metavar="M",
     )
@@ -45,7 +45,7 @@ class TranslateOptions(Config):
 
     to: str | None = option("language to translate into: code or name", None, flags=("-t", "--lang"), metavar="XX")
     src_lang: str | None = option(
-        "language of the input, where the model needs it", None, flags=("--from",), metavar="XX"
+        "language of the input, if the model needs it", None, flags=("--from",), metavar="XX"
     )
 
 
@@ -59,7 +59,7 @@ def run(options: TranslateOptions, given: GenerateOptions, search: SearchConfig,
     else:
         texts = open_lines(given.file)
     if to is None:
-        raise PrismError("say which language to translate into: --to XX")
+        raise PrismError("set the language to translate into: --to XX")
     opened = open_translator(to=to, src_lang=source, model=given.model, search=search, config=engine)
     opened.write(texts, "translations", given.format, given.output)
 

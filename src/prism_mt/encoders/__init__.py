@@ -1,1 +1,1 @@
-"""Contextual and sentence encoders: texts to vectors, of pieces or of the whole."""
+"""Contextual and sentence encoders: vectors of pieces or whole texts."""

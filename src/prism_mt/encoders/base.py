@@ -1,4 +1,4 @@
-"""What a contextual encoder is: texts in, vectors of their pieces out, from one layer or from all of them."""
+"""Interface of contextual encoders: texts in, vectors of their pieces out, from one layer or from all."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,20 +16,20 @@ from prism_mt.engines.budgets import ENCODING
 
 Own = TypeVar("Own", bound="NetworkEncoder")
 PieceVectors = NDArray[np.float32]
-"""Of one text: layers × pieces × width. Special tokens are left out, so that an empty text has no pieces."""
+"""Vectors of one text: layers × pieces × width. Special tokens are left out, so an empty text has no pieces."""
 
 
 class PieceEncoder(Protocol):
     """A frozen network that gives every piece of a text a vector that depends on the whole text."""
 
     name: str
-    """As signatures call it; it says the precision where that is not float32."""
+    """Name in signatures; it includes the precision unless that is float32."""
     digest: str
-    """Identity of weights and tokenizer."""
+    """Digest of weights and tokenizer."""
     layer: str
-    """Number of the layer that is given, where 0 is the embeddings, or `all`."""
+    """Index of the layer returned (0: embeddings), or `all`."""
     layers: int
-    """How many layers are given."""
+    """Number of layers returned."""
     width: int
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
@@ -43,24 +43,24 @@ class NetworkEncoder(ABC):
     budget = ENCODING
 
     def __init__(self, name: str, digest: str, layer: int | None, layers: int, tokenizer: Tokenizer) -> None:
-        """Give one layer, or with None all of 0 to `layers`."""
+        """Return one layer, or with None all from 0 to `layers`."""
         self.name, self.digest = name, digest
         self.layer = "all" if layer is None else str(layer)
         self.layers = layers + 1 if layer is None else 1
         self.tokenizer = tokenizer
         self.width: int
         self.limit: int
-        """Longest input, special symbols included."""
+        """Longest input, including special symbols."""
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
-        """Texts of similar length go through the network together; one that is too long is an error."""
+        """Encode texts, batched by length; an overlong text is an error."""
         tokens = [self.tokenizer.encode(text) for text in texts]
         for text, found in zip(texts, tokens, strict=True):
             check_length(text, len(found.ids), self.limit, self.name)
         return [states[:, kept.pieces] for states, kept in zip(self.states(tokens), tokens, strict=True)]
 
     def states(self, tokens: Sequence[Tokens]) -> list[PieceVectors]:
-        """Vectors of all tokens, special symbols included (layers × tokens × width)."""
+        """Vectors of all tokens, including special symbols (layers × tokens × width)."""
         found: dict[int, PieceVectors] = {}
         batches = list(batches_by_length([len(one.ids) for one in tokens], self.budget))
         results = self._run([[tokens[place].ids for place in places] for places in batches])
@@ -70,7 +70,7 @@ class NetworkEncoder(ABC):
         return [found[place] for place in range(len(tokens))]
 
     def with_tokenizer(self: Own, tokenizer: Tokenizer, name: str) -> Own:
-        """The same network, under another name, for texts that are tokenized in another way."""
+        """The same network under another name, for texts tokenized differently."""
         other = copy(self)
         other.tokenizer, other.name = tokenizer, name
         return other
@@ -84,11 +84,11 @@ class NetworkEncoder(ABC):
 
 
 def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:
-    """Places of texts of similar length, longest first, whose padded length together stays within the budget."""
+    """Batches of indices of texts of similar length, longest first, within a budget of padded tokens."""
     order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     start = 0
     while start < len(order):
-        # The longest comes first and decides how many fit.
+        # The longest comes first and determines how many fit.
         count = max(1, budget // max(1, lengths[order[start]]))
         yield order[start : start + count]
         start += count
@@ -96,7 +96,7 @@ def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterato
 
 @contextmanager
 def reading(folder: Path, what: str) -> Iterator[None]:
-    """Damaged files show as whatever transformers, safetensors, torch or json meet first: all of it is one sentence."""
+    """Report damaged files, which transformers, safetensors, torch and json report in many ways, in one sentence."""
     try:
         yield
     except PrismError:
@@ -110,15 +110,15 @@ def reading(folder: Path, what: str) -> Iterator[None]:
 
 
 def check_length(text: str, pieces: int, limit: int, name: str) -> None:
-    """Nothing is cut off silently."""
+    """Fail on an overlong text: nothing is truncated silently."""
     if pieces > limit:
         raise PrismError(
-            f"a text of {pieces:,} pieces is longer than the {limit:,} that the encoder {name} takes: {text!r:.80}"
+            f"a text of {pieces:,} pieces is longer than the limit of {limit:,} of the encoder {name}: {text!r:.80}"
         )
 
 
 def check_layer(layer: int, layers: int, name: str) -> int:
-    """The number of a layer, which may be counted from the end; networks are cut off after layer 1 at the earliest."""
+    """Resolve a layer index, which may count from the end; networks are cut off after layer 1 at the earliest."""
     found = layers + 1 + layer if layer < 0 else layer
     if not 1 <= found <= layers:
         raise PrismError(f"the encoder {name} has no layer {layer}: choose 1 to {layers}, or -1 for the last")

@@ -1,4 +1,4 @@
-"""BERT and its kin in Hugging Face folders, read without transformers: BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT.
+"""BERT and relatives in Hugging Face folders, read without transformers: BERT, RoBERTa, XLM-R, CamemBERT, DistilBERT.
 
 A new kind with the same network is one entry of `_KINDS`.
 """
@@ -49,12 +49,12 @@ _EMBEDDINGS = {
 _NAME = re.compile(r"(?:[a-z_]+\.)?(embeddings\..+|(?:encoder|transformer)\.layer\.\d+\..+)")
 _LAYER = re.compile(r"(?:encoder|transformer)\.layer\.(\d+)\.(.+)\.(weight|bias)")
 _OLD_NORMS = {"gamma": "weight", "beta": "bias"}
-"""What the first versions called the weights of norms."""
+"""Names of norm weights in early versions."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a model type writes down the one network that all of them have."""
+    """How a model type stores the network that all of them share."""
 
     keys: Mapping[str, str] = field(
         default_factory=lambda: {
@@ -69,7 +69,7 @@ class Kind:
     types: bool = True
     """Whether there are token types; row 0 is added to every position."""
     padded: bool = False
-    """Whether positions are counted from the padding's id on."""
+    """Whether positions are counted from the padding id on."""
 
 
 _DISTILBERT = {
@@ -99,7 +99,7 @@ def is_readable(folder: Path, config: Mapping[str, Any]) -> bool:
 
 
 def read_bert(path: Path, name: str, digest: str) -> EncoderNetwork:
-    """Read the configuration and the tokenizer of a folder; its weights are read when they are needed."""
+    """Read the configuration and the tokenizer of a folder; weights are read when needed."""
     folder = open_folder(path)
     kind = _KINDS[folder.config["model_type"]]
     sizes = {key: _number(folder, theirs) for key, theirs in kind.keys.items() if key != "activation"}
@@ -129,19 +129,19 @@ def _is_xlm_roberta(folder: Path, config: Mapping[str, Any]) -> bool:
 
 
 def _tokenizer(folder: Folder, rows: int) -> Tokenizer:
-    """XLM-R's pieces come from SentencePiece, so that they do not depend on which packages are installed."""
+    """XLM-R's tokenizer is read from SentencePiece, so that pieces do not depend on which packages are installed."""
     if _is_xlm_roberta(folder.path, folder.config):
         vocabulary = xlm_roberta_vocabulary(folder.content("sentencepiece.bpe.model"), rows)
         return SubwordTokenizer(vocabulary, (0,), (2,))
     tokenizer = FastTokenizer(folder.path / "tokenizer.json")
     if tokenizer.size() > rows:
         raise PrismError(f"{folder.path}: the tokenizer has {tokenizer.size():,} ids, the network {rows:,}")
-    tokenizer.encode("a test")  # what is damaged in a way that only use shows, shows here
+    tokenizer.encode("a test")  # some damage only shows in use
     return tokenizer
 
 
 def _weights(folder: Folder, kind: Kind, reserved: int) -> Weights:
-    """The weights under our names; what the vectors do not depend on (heads, poolers) is left out."""
+    """The weights under our names, without those that vectors do not depend on (heads, poolers)."""
     weights: dict[str, NDArray[np.float32]] = {}
     for stored, array in stored_weights(folder):
         name = _canonical(stored, kind)
@@ -154,17 +154,19 @@ def _weights(folder: Folder, kind: Kind, reserved: int) -> Weights:
     types = weights.pop("types", None)
     positions = weights.get("encoder.positions.weight")
     if kind.types and types is None:
-        raise PrismError(f"the weights of {folder.path} are incomplete: there is no token_type_embeddings.weight")
+        raise PrismError(f"the weights of {folder.path} are incomplete: token_type_embeddings.weight is missing")
     if positions is not None:
         rows = positions[reserved:]
         if types is not None and types.shape[1:] != rows.shape[1:]:
-            raise PrismError(f"the weights of {folder.path} do not fit each other: positions and token types")
+            raise PrismError(
+                f"the weights of {folder.path} are inconsistent: positions and token types differ in width"
+            )
         weights["encoder.positions.weight"] = rows + types[0] if types is not None else rows
     return weights
 
 
 def _canonical(stored: str, kind: Kind) -> str | None:
-    """Our name of a weight; None where no vector depends on it."""
+    """Our name of a weight; None if no vector depends on it."""
     match = _NAME.fullmatch(stored)
     if match is None:
         return None

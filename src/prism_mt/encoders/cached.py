@@ -1,4 +1,4 @@
-"""Vectors that are cached in float16: a text is encoded once per encoder, whatever becomes of the run."""
+"""Vectors cached in float16: a text is encoded once per encoder, even if the run is killed."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -14,7 +14,7 @@ _CHUNK = 256
 
 
 class StoredEncoder:
-    """An encoder whose vectors come from the user's cache where they are known.
+    """An encoder whose vectors come from the user's cache if available.
 
     New ones are rounded to float16 as well, so that a number does not depend on what the cache holds. With
     `last` only the top layer is kept and given; with a mix, the sum of all layers by these weights.
@@ -38,7 +38,7 @@ class StoredEncoder:
         self._keys = Keys("float16", encoder.digest, encoder.name, f"{encoder.layer} {way}", shape)
 
     def encode(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> list[PieceVectors]:
-        """Return the vectors of every text; `advance` is called once for each different one."""
+        """Return the vectors of every text; `advance` is called once per distinct text."""
         keys = {text: self._keys.key(text.encode("utf-8", "surrogatepass")) for text in texts}
         stored = self._store.get(list(keys.values()))
         known: dict[str, PieceVectors] = {}
@@ -57,7 +57,7 @@ class StoredEncoder:
         return [known[text] for text in texts]
 
     def prepare(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> None:
-        """Encode what is not known yet, without holding all of it in memory."""
+        """Encode what is not cached yet, without holding all of it in memory."""
         for start in range(0, len(texts), _CHUNK):
             self.encode(texts[start : start + _CHUNK], advance)
 

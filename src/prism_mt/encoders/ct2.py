@@ -1,4 +1,4 @@
-"""Encoders on CTranslate2: one layer of a network, cut off there, without torch."""
+"""Encoders on CTranslate2: the network up to one layer, without torch."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ Precision = Literal["float32", "int8", "bfloat16"]
 
 
 class CT2Encoder(NetworkEncoder):
-    """The network up to one layer from 1 on, on CPU threads; it is loaded when the first text comes."""
+    """The network up to a layer (from 1), on CPU threads; loaded when the first text arrives."""
 
     budget = 2048
 
@@ -31,7 +31,7 @@ class CT2Encoder(NetworkEncoder):
         self._loaded: list[Any] = []  # a list, so that copies for other tokenizers share it
 
     def _run(self, batches: list[list[list[int]]]) -> Iterable[NDArray[np.float32]]:
-        # Threads with a batch each are faster than a batch on all threads, and CTranslate2 releases the GIL.
+        # One batch per thread is faster than one batch on all threads, and CTranslate2 releases the GIL.
         if not self._loaded:
             self._loaded.append(self._open())
         with ThreadPoolExecutor(available_cores()) as pool:
@@ -46,7 +46,7 @@ class CT2Encoder(NetworkEncoder):
         options = {"compute_type": self._precision, "inter_threads": available_cores(), "intra_threads": 1}
         try:
             return ctranslate2.Encoder(str(self._folder()), **options)
-        except (RuntimeError, IndexError):  # a damaged file in the cache: build it again, once
+        except (RuntimeError, IndexError):  # a damaged file in the cache: rebuild it, once
             return ctranslate2.Encoder(str(self._folder(thorough=True)), **options)
 
     def _folder(self, thorough: bool = False) -> Path:

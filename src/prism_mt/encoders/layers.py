@@ -1,4 +1,4 @@
-"""Which layer of known encoders is used, as BERTScore's authors chose them by agreement with people."""
+"""Default layers of known encoders, as chosen by BERTScore's authors by agreement with humans."""
 
 _PUBLISHED = {
     "bert-base-chinese": 8,

@@ -1,6 +1,6 @@
 """An encoder as data: its shape, its tokenizer and its weights under the names of `models/spec`.
 
-Every reader (e5, Hugging Face folders, translation models) gives this, and both engines are built from it.
+Every reader (e5, Hugging Face folders, translation models) returns this, and both engines are built from it.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from prism_mt.models.spec import Architecture, Weights, weight_shapes
 
 @dataclass(frozen=True)
 class EncoderNetwork:
-    """A Transformer encoder; of its architecture only the source side counts."""
+    """A Transformer encoder; only the source side of its architecture counts."""
 
     name: str
     digest: str
-    """Identity of weights and tokenizer."""
+    """Digest of weights and tokenizer."""
     architecture: Architecture
     tokenizer: Tokenizer
     load: Callable[[], Weights]
@@ -25,7 +25,7 @@ class EncoderNetwork:
 
     @property
     def layers(self) -> int:
-        """Number of the last layer; 0 is the embeddings."""
+        """Index of the last layer; 0 is the embeddings."""
         return self.architecture.encoder_layers
 
     def up_to(self, layer: int) -> Architecture:
@@ -34,22 +34,22 @@ class EncoderNetwork:
         return replace(self.architecture, encoder_layers=layer, final_norm=final)
 
     def weights(self, layer: int) -> Weights:
-        """Load the weights of the encoder up to a layer, after their names and shapes have been checked."""
+        """Load the weights of the encoder up to a layer, and check their names and shapes."""
         expected = {n: shape for n, shape in weight_shapes(self.architecture) if n.startswith("encoder.")}
         weights = self.load()
         for name, shape in expected.items():
             if name not in weights:
-                raise PrismError(f"the weights of the encoder {self.name} are incomplete: there is no {name}")
+                raise PrismError(f"the weights of the encoder {self.name} are incomplete: {name} is missing")
             if weights[name].shape != shape:
                 raise PrismError(
-                    f"the weights of the encoder {self.name} do not fit its configuration: {name} is "
+                    f"the weights of the encoder {self.name} do not match its configuration: {name} is "
                     f"{weights[name].shape} instead of {shape}"
                 )
         return {name: weights[name] for name in expected if _layer_of(name) < layer}
 
 
 def _layer_of(name: str) -> int:
-    """Number the layer of a weight from 0, and everything outside of layers as -1."""
+    """The layer of a weight, from 0; -1 for everything outside the layers."""
     parts = name.split(".")
     return int(parts[2]) if parts[1] == "layers" else -1
 

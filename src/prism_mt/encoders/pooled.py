@@ -22,7 +22,7 @@ _POOLS: dict[Pooling, Dense] = {
 
 
 class PooledEncoder:
-    """One vector for a text from all its tokens, special symbols included, as sentence-transformers has it."""
+    """One vector per text from all its tokens, including special symbols, as in sentence-transformers."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class PooledEncoder:
         dense: Sequence[Dense] = (),
         limit: int | None = None,
     ) -> None:
-        """Texts of more than `limit` tokens are cut off there, and a warning tells so once."""
+        """Texts of more than `limit` tokens are truncated, with one warning."""
         self.languages = languages
         self._encoder = encoder
         self._pool = _POOLS[pooling]

@@ -1,6 +1,6 @@
-"""Folders in the layout of Hugging Face, as untrusted files: what is checked before transformers reads them.
+"""Hugging Face folders as untrusted files: checks made before transformers reads them.
 
-No code from a folder is ever run, nothing is fetched, and nobody is asked a question on standard input.
+No code from a folder is ever run, nothing is fetched, and nothing is asked on standard input.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def check_folder(folder: Path) -> Mapping[str, Any]:
     for name in _CONFIGURATIONS:
         if (folder / name).is_file() and _mentions_code(read_table(folder / name)):
             raise PrismError(
-                f"{folder} wants to run Python code of its own (auto_map in {name}), and no code of a model is run "
+                f"{folder} wants to run its own Python code (auto_map in {name}), but model code is never run "
                 "here: choose another model, or remove auto_map to read it with the code of transformers"
             )
     config = read_table(folder / "config.json")
@@ -58,7 +58,7 @@ def check_folder(folder: Path) -> Mapping[str, Any]:
 
 
 def _mentions_code(table: Any) -> bool:
-    """Whether a configuration, or one inside it, names classes in files of the folder."""
+    """Whether a configuration, or one inside it, refers to classes in files of the folder."""
     if isinstance(table, Mapping):
         return "auto_map" in table or any(map(_mentions_code, table.values()))
     return isinstance(table, list) and any(map(_mentions_code, table))
@@ -67,7 +67,7 @@ def _mentions_code(table: Any) -> bool:
 def load_pretrained(folder: Path, kind: str, feature: str, unused: Any = None) -> tuple[Any, Any]:
     """Load the tokenizer and the model of the transformers class `kind`, which must have all its weights.
 
-    `unused` is a pattern of the weights that may be missing because nothing depends on them.
+    `unused` is a pattern for weights that may be missing because nothing depends on them.
     """
     check_folder(folder)
     try:
@@ -76,13 +76,13 @@ def load_pretrained(folder: Path, kind: str, feature: str, unused: Any = None) -
         raise MissingExtra(feature, "hf") from None
     library: Any = transformers
     library.utils.logging.disable_progress_bar()
-    library.utils.logging.set_verbosity_error()  # what it reports about weights is told below, in one sentence
+    library.utils.logging.set_verbosity_error()  # its report about weights is replaced by one sentence below
     safely = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = library.AutoTokenizer.from_pretrained(str(folder), **safely)
     model, loading = getattr(library, kind).from_pretrained(str(folder), output_loading_info=True, **safely)
     missing = sorted(name for name in loading["missing_keys"] if not (unused and unused.search(name)))
     if missing:
-        raise PrismError(f"the weights of {folder} are incomplete: there is no {missing[0]}")
+        raise PrismError(f"the weights of {folder} are incomplete: {missing[0]} is missing")
     for name, weight in model.state_dict().items():
         if weight.is_floating_point() and not weight.isfinite().all():
             raise PrismError(f"the weights of {folder} are damaged: {name} has values that are not finite")
@@ -90,7 +90,7 @@ def load_pretrained(folder: Path, kind: str, feature: str, unused: Any = None) -
 
 
 def folder_digest(folder: Path) -> str:
-    """Hash of configuration, tokenizer and weights, which must all be there."""
+    """Hash configuration, tokenizer and weights, which must all be there."""
     groups = {
         "configuration (config.json)": ("config.json",),
         f"tokenizer (one of {', '.join(_TOKENIZERS)})": _TOKENIZERS,
@@ -102,7 +102,7 @@ def folder_digest(folder: Path) -> str:
         if not present:
             raise PrismError(f"{folder} is not an encoder: it has no {what}")
         if names is _TOKENIZERS and not (folder / "tokenizer.json").is_file():
-            # All that tokenizer.json has is in several files without it.
+            # Without tokenizer.json, its content is in several files.
             present += [folder / name for name in _TOKENIZER_SETTINGS if (folder / name).is_file()]
         if names is _WEIGHTS and any(path.suffix == ".json" for path in present):
             present += sorted([*folder.glob("model-*.safetensors"), *folder.glob("pytorch_model-*.bin")])

@@ -1,4 +1,4 @@
-"""Sentence encoders: translations lie close together, whatever their languages."""
+"""Sentence encoders: translations are close together, whatever their languages."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ class SentenceEncoder(Protocol):
     """Texts to vectors of length 1."""
 
     languages: frozenset[str] | None
-    """The languages it knows; None when it does not say."""
+    """The supported languages; None if unknown."""
 
     def encode(self, texts: list[str]) -> Vectors:
         """One vector per text."""
@@ -20,7 +20,7 @@ class SentenceEncoder(Protocol):
 
 
 def unit_length(vectors: npt.NDArray[np.floating]) -> Vectors:
-    """Vectors divided by their length; a vector of zeros stays."""
+    """Normalize vectors to length 1; zero vectors stay as they are."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     result: Vectors = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
     return result

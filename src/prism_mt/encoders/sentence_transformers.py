@@ -1,4 +1,4 @@
-"""The folder layout of sentence-transformers: a network, a pooling of its last layer, and dense layers behind it."""
+"""The folder layout of sentence-transformers: a network, pooling of its last layer, and dense layers on top."""
 
 import json
 from collections.abc import Callable
@@ -22,14 +22,14 @@ _ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = 
 
 
 class Layout(NamedTuple):
-    """What a folder says besides its network."""
+    """A folder's description apart from its network."""
 
     network: Path
     """Folder of the network."""
     pooling: Pooling
     dense: tuple[Dense, ...]
     limit: int
-    """The longest input in tokens; what is longer is cut, as the encoder was trained."""
+    """Maximum input length in tokens; longer input is truncated, as in training."""
 
 
 def read_layout(folder: Path) -> Layout:

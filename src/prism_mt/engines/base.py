@@ -1,4 +1,4 @@
-"""What an engine is: pairs of token ids in, log-probabilities of the target tokens out."""
+"""Interface of engines: pairs of token ids in, log-probabilities of the target tokens out."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
@@ -12,11 +12,11 @@ TokenScores = NDArray[np.float32]
 """Natural-log probabilities of `target[1:]`, one per token."""
 
 Pending = Callable[[], list[TokenScores]]
-"""A batch under way; calling it waits for the result."""
+"""A batch in flight; calling it waits for the result."""
 
 
 class Pair(NamedTuple):
-    """The encoder's input and the decoder's whole sequence, its start token included."""
+    """The encoder input and the whole decoder sequence, including its start token."""
 
     source: tuple[int, ...]
     target: tuple[int, ...]
@@ -31,7 +31,7 @@ class Engine(Protocol):
 
     @property
     def parallel(self) -> int:
-        """How many batches are worth having under way at once."""
+        """How many batches to keep in flight."""
         ...
 
     @property
@@ -41,23 +41,23 @@ class Engine(Protocol):
 
     @property
     def budget(self) -> int:
-        """Padded tokens of a batch, both sides together, that suit the device."""
+        """Padded tokens per batch, both sides together, that suit the device."""
         ...
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Start scoring a batch; the result has one array per pair, in order.
 
-        Waiting for it raises OutOfMemory when the device could not hold the batch.
+        Waiting for it raises OutOfMemory if the device could not hold the batch.
         """
         ...
 
 
 @runtime_checkable
 class Remembering(Protocol):
-    """An engine that knows some scores already, and need not be loaded to tell them."""
+    """An engine that knows some scores already and can return them without being loaded."""
 
     def remembered(self, pairs: Sequence[Pair]) -> list[TokenScores | None]:
-        """The scores of every pair, or None where they are not known."""
+        """The scores of every pair; None for unknown ones."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Batch sizes by engine and device. Found by measurement: larger ones cost memory and gain no speed."""
+"""Batch sizes by engine and device, found by measurement: larger ones take more memory without being faster."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ SCORING: dict[EngineName, Budget] = {"ct2": Budget(2048, 32768), "torch": Budget
 SEARCH: dict[EngineName, Budget] = {"ct2": Budget(8192, 131072), "torch": Budget(16384, 131072)}
 """Source tokens times hypotheses per segment."""
 CLUSTER_JOB = Budget(8192, 131072)
-"""Tokens sent to an actor at once, per thread or GPU: a few of the batches that suit the device."""
+"""Tokens sent to an actor at a time, per thread or GPU: a few of the batches that suit the device."""
 ENCODING = 4096
 LASER_ENCODING = 12_000
 LANGUAGE_MODEL = 2048
 
 
 def search_window(width: int) -> int:
-    """Return how many segments with `width` hypotheses each fill some sixteen batches of 32 tokens a segment."""
+    """Return how many segments with `width` hypotheses each fill some sixteen batches of 32 tokens per segment."""
     return max(16, 16 * SEARCH["ct2"].cpu // (32 * width))

@@ -1,4 +1,4 @@
-"""Token scores that are cached: what was scored once is looked up, and a killed run goes on where it stopped."""
+"""Cached token scores: known scores are looked up, and a killed run resumes where it stopped."""
 
 from array import array
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from prism_mt.models.directory import ModelDirectory
 
 
 class CachedEngine:
-    """An engine of a resolved configuration that remembers its scores.
+    """An engine with a resolved configuration that caches its scores.
 
     The model is loaded when there is something new to score.
     """
@@ -40,21 +40,21 @@ class CachedEngine:
 
     @property
     def parallel(self) -> int:
-        """As the engine has it."""
+        """Same as the engine."""
         return self.engine.parallel
 
     @property
     def shares_sources(self) -> bool:
-        """As the engine has it."""
+        """Same as the engine."""
         return self.engine.shares_sources
 
     @property
     def budget(self) -> int:
-        """As the engine has it."""
+        """Same as the engine."""
         return self.engine.budget
 
     def remembered(self, pairs: Sequence[Pair]) -> list[TokenScores | None]:
-        """The scores of every pair, or None where they are not known."""
+        """The scores of every pair; None for unknown ones."""
         keys = [self._key(pair) for pair in pairs]
         found = self._store.get(keys)
         scores = [np.frombuffer(found[key], dtype="<f4") if key in found else None for key in keys]
@@ -64,7 +64,7 @@ class CachedEngine:
         ]
 
     def submit(self, batch: Sequence[Pair]) -> Pending:
-        """Start scoring a batch; its scores are kept as soon as they are there."""
+        """Start scoring a batch; its scores are cached as soon as they are available."""
         result = self.engine.submit(batch)
 
         def wait() -> list[TokenScores]:
@@ -83,7 +83,7 @@ class CachedEngine:
 
 
 def _scope(model: ModelDirectory, config: EngineConfig, temperature: float) -> tuple[str, ...]:
-    """Everything but the pair that a score depends on. In float32 a device changes it by rounding only."""
+    """Everything but the pair that a score depends on. In float32, the device changes it only by rounding."""
     from prism_mt.engines.ct2_model import REVISION
 
     device = "" if config.precision == "float32" else _device_kind(config)

@@ -1,4 +1,4 @@
-"""Options of everything that runs a model, and the choice of the engine."""
+"""Engine options, shared by everything that runs a model, and the choice of the engine."""
 
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ Task = Literal["score", "rerank", "beam", "search"]
 
 @dataclass(frozen=True, kw_only=True)
 class EngineConfig(Config):
-    """How a model is run.
+    """Engine options.
 
     Nothing of it but the precision changes a score by more than rounding. In bfloat16 and in 8 bits, scores also depend
     a little (in bfloat16 by less than 0.01) on what else is in their batch.
@@ -26,7 +26,7 @@ class EngineConfig(Config):
     TITLE: ClassVar[str] = "engine options"
 
     engine: Literal["auto", "ct2", "torch"] = option(
-        "ct2 (CTranslate2) or torch (needs the extra `train`); auto takes the faster one that can do the task",
+        "ct2 (CTranslate2) or torch (needs the extra `train`); auto: the faster one that can do the task",
         "auto",
     )
     precision: Precision = option(
@@ -48,7 +48,7 @@ class EngineConfig(Config):
     )
     ray: str | None = option(
         "score on the Ray cluster at this address: auto, HOST:PORT, or local to start one; every machine needs this "
-        "package and the model's folder, and threads are those of one actor",
+        "package and the model's folder, and `threads` is per actor",
         None,
         metavar="ADDRESS",
     )
@@ -71,9 +71,9 @@ def resolve_engine(config: EngineConfig, task: Task = "score") -> EngineConfig:
     if config.precision == "auto":
         config = replace(config, precision=_fast_precision(config, task))
     if task == "search" and config.engine == "ct2":
-        raise PrismError("the ct2 engine has beam search only: leave out `engine=`, or choose torch")
+        raise PrismError("the ct2 engine only has beam search: omit `engine=`, or choose torch")
     if task == "search" and config.precision != "float32":
-        raise PrismError("only beam search can run in another precision than float32: leave out `precision=`")
+        raise PrismError("only beam search can run in a precision other than float32: omit `precision=`")
     if config.engine != "auto":
         return config
     return replace(config, engine=_fast_engine(config, task))

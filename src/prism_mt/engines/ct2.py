@@ -15,7 +15,7 @@ from prism_mt.models.directory import ModelDirectory
 
 
 class CT2Engine:
-    """Forced decoding by CTranslate2. On a CPU the threads are divided among workers, each with a batch of its own."""
+    """Forced decoding by CTranslate2. On a CPU the threads are divided among workers, each with its own batch."""
 
     name = "ct2"
     shares_sources = False
@@ -65,7 +65,7 @@ class CT2Engine:
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn every way in which CTranslate2 says that memory ran out into OutOfMemory."""
+    """Turn all of CTranslate2's out-of-memory errors into OutOfMemory."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -75,7 +75,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def _load(model: ModelDirectory, precision: str, temperature: float, **options: Any) -> Any:
-    """Load the converted model; what CTranslate2 cannot read is verified thoroughly before it is blamed."""
+    """Load the converted model; if CTranslate2 cannot read it, verify it thoroughly first."""
     import ctranslate2
 
     folder = converted(model, precision, temperature)
@@ -90,21 +90,21 @@ def _load(model: ModelDirectory, precision: str, temperature: float, **options: 
 
 
 def resolve_device(device: str) -> str:
-    """Return `cuda` where CTranslate2 sees a GPU, else `cpu`; fail where the device that is asked for is missing."""
+    """Return `cuda` if CTranslate2 sees a GPU, otherwise `cpu`; fail if the requested device is missing."""
     import ctranslate2
 
     gpus = ctranslate2.get_cuda_device_count()
     if device == "auto":
         return "cuda" if gpus else "cpu"
     if device == "cuda" and not gpus:
-        raise PrismError("no CUDA device is visible to CTranslate2: leave out `device=`, or choose cpu")
+        raise PrismError("no CUDA device is visible to CTranslate2: omit `device=`, or choose cpu")
     if device not in ("cpu", "cuda"):
         raise PrismError(f"the ct2 engine runs on cpu or cuda, not on {device}")
     return device
 
 
 def check_precision(precision: str, device: str) -> None:
-    """Fail where a kind of device cannot compute in a number format."""
+    """Fail if the device does not support a number format."""
     import ctranslate2
 
     supported = ctranslate2.get_supported_compute_types(device)

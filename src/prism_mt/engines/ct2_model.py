@@ -1,4 +1,4 @@
-"""The CTranslate2 form of a model, built from our weights with numpy and kept in the user's cache."""
+"""Conversion of a model to CTranslate2's format with numpy, kept in the user's cache."""
 
 import atexit
 import logging
@@ -24,13 +24,13 @@ from prism_mt.models.spec import Architecture, Conventions, Weights, sinusoids
 _LOG = logging.getLogger("prism_mt")
 
 REVISION = 2
-"""Raised when the way the form is built changes, so that older cached ones, and scores from them, are not used."""
+"""Increased when the conversion changes, so that older converted models, and scores from them, are not used."""
 
 
 def converted(model: ModelDirectory, precision: str, temperature: float, thorough: bool = False) -> Path:
-    """Return the folder of the CTranslate2 model, verified, and built when it is missing or damaged.
+    """Return the folder of the CTranslate2 model, verified, and built if it is missing or damaged.
 
-    With `thorough` its files are hashed however recently that was done.
+    With `thorough`, its files are hashed however recently that was done.
     """
     name = f"{model.digest[:24]}-{precision}-r{REVISION}"
     if temperature != 1.0:
@@ -43,9 +43,9 @@ def converted(model: ModelDirectory, precision: str, temperature: float, thoroug
 
 
 def stored(name: str, build: Callable[[], Any], precision: str, thorough: bool = False) -> Path:
-    """Return the folder of a CTranslate2 model in the cache, verified, and built when it is missing or damaged.
+    """Return the folder of a CTranslate2 model in the cache, verified, and built if it is missing or damaged.
 
-    `build` gives its specification, whose arrays are changed here.
+    `build` returns its specification, whose arrays are modified here.
     """
     folder = cache_folder() / "ct2" / name
     damaged = folder.exists() and _is_damaged(folder, thorough)
@@ -53,7 +53,7 @@ def stored(name: str, build: Callable[[], Any], precision: str, thorough: bool =
         return folder
     spec = build()
     spec.validate()
-    # CTranslate2 makes bfloat16 of float32 when it loads; made here, it would need torch.
+    # CTranslate2 converts float32 to bfloat16 when loading; doing it here would need torch.
     spec.optimize(quantization=None if precision in ("float32", "bfloat16") else precision)
     try:
         return _save(spec, folder)
@@ -62,19 +62,19 @@ def stored(name: str, build: Callable[[], Any], precision: str, thorough: bool =
 
 
 def _is_damaged(folder: Path, thorough: bool) -> bool:
-    """Compare a folder with its manifest; damage is told of."""
+    """Compare a folder with its manifest, warning about damage."""
     state = check_manifest(folder, thorough)
     if state == "intact":
         return False
     _LOG.warning("the converted model %s is damaged or was changed: converting it again", folder)
     if state == "decayed":
-        # Nothing showed from outside, so that scores may have been computed from it since the last verification.
+        # The damage was invisible from outside, so scores may have been computed from it since the last verification.
         clear_store("scores")
     return True
 
 
 def _save(spec: Any, folder: Path) -> Path:
-    """Write the form; the folder appears whole, in place of what was there."""
+    """Write the converted model; the folder appears complete, replacing what was there."""
     make_cache_folder(folder.parent)
     with tempfile.TemporaryDirectory(dir=folder.parent, suffix=".partial") as made:
         partial = Path(made) / "model"
@@ -82,7 +82,7 @@ def _save(spec: Any, folder: Path) -> Path:
         spec.save(str(partial))
         for file in partial.iterdir():
             with open(file, "rb") as handle:
-                os.fsync(handle.fileno())  # so that no crash leaves a file of the right size and wrong content
+                os.fsync(handle.fileno())  # so that no crash leaves a file of the right size with wrong content
         write_manifest(partial)
         if folder.exists():
             if check_manifest(folder, thorough=True) == "intact":
@@ -97,10 +97,10 @@ def _save(spec: Any, folder: Path) -> Path:
 
 
 def _temporary(spec: Any, folder: Path, reason: OSError) -> Path:
-    """The form in a folder that goes with the process, because the cache cannot be written."""
+    """Keep the converted model in a folder that is deleted with the process, because the cache cannot be written."""
     _LOG.warning(
         "cannot write the converted model %s (%s); it will be converted again next time: "
-        "PRISM_CACHE names another folder",
+        "set PRISM_CACHE to another folder",
         folder,
         reason.strerror,
     )
@@ -128,7 +128,7 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
     if a.output_bias:
         decoder.projection.bias = weights["output.bias"] / np.float32(temperature)
     spec = transformer_spec.TransformerSpec(encoder, decoder)
-    # Tokens are called by their ids: pieces need not be unique, ids are.
+    # Tokens are named by their ids: pieces need not be unique, ids are.
     spec.register_source_vocabulary([str(index) for index in range(a.source_vocabulary)])
     spec.register_target_vocabulary([str(index) for index in range(a.target_vocabulary)])
     spec.config.bos_token = str(conventions.bos)
@@ -140,7 +140,7 @@ def _build(architecture: Architecture, conventions: Conventions, weights: Weight
 
 
 def build_encoder(architecture: Architecture, weights: Weights) -> Any:
-    """The specification of an encoder without a decoder, of whose architecture only the source side counts."""
+    """The specification of an encoder without a decoder; only the source side of the architecture counts."""
     with _without_torch():
         from ctranslate2.specs import transformer_spec
 
@@ -149,13 +149,13 @@ def build_encoder(architecture: Architecture, weights: Weights) -> Any:
     _fill_side(encoder, encoder.embeddings[0], architecture, weights, "encoder")
     spec = transformer_spec.TransformerEncoderModelSpec(encoder)
     spec.register_vocabulary([str(index) for index in range(a.source_vocabulary)])
-    spec.config.unk_token = "0"  # ids are given, so that no token is unknown
+    spec.config.unk_token = "0"  # input is ids, so no token is unknown
     spec.config.layer_norm_epsilon = a.norm_epsilon
     return spec
 
 
 def _layer_options(architecture: Architecture) -> dict[str, Any]:
-    """What the constructors of both sides need to know."""
+    """Options for the constructors of both sides."""
     from ctranslate2.specs.common_spec import Activation
 
     activations = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SWISH}
@@ -168,7 +168,7 @@ def _layer_options(architecture: Architecture) -> dict[str, Any]:
 
 @contextmanager
 def _without_torch() -> Iterator[None]:
-    """CTranslate2 would load torch, where it is installed, to recognize tensors: seconds for nothing here."""
+    """Keep CTranslate2 from importing torch, if installed, to recognize tensors: seconds for nothing here."""
     if "torch" in sys.modules:
         yield
         return
@@ -209,7 +209,7 @@ def _fill_side(spec: Any, embedding: Any, architecture: Architecture, weights: W
 
 
 def _fill_attention(spec: Any, weights: Weights, name: str, *groups: tuple[str, ...]) -> None:
-    """CTranslate2 stacks the projections that share an input: each group becomes one matrix."""
+    """Stack the projections that share an input, as CTranslate2 does: each group becomes one matrix."""
     for linear, group in zip(spec.linear, (*groups, ("output",)), strict=True):
         linear.weight = np.concatenate([weights[f"{name}.{part}.weight"] for part in group])
         linear.bias = np.concatenate([weights[f"{name}.{part}.bias"] for part in group])

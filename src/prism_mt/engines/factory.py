@@ -19,16 +19,16 @@ _LOG = logging.getLogger("prism_mt")
 def open_engine(
     model: ModelDirectory, config: EngineConfig, temperature: float = 1.0, task: Task = "score"
 ) -> Engine:
-    """Load the model into the engine that was asked for; the cache of scores is not used."""
+    """Load the model into the requested engine, without the score cache."""
     return _load(model, _checked(model, config, temperature, task), temperature)
 
 
 def open_cached_engine(
     model: ModelDirectory, config: EngineConfig, temperature: float = 1.0, task: Task = "score"
 ) -> Engine:
-    """Open an engine behind the cache of scores, unless the configuration is without; new pairs load the model.
+    """Open an engine behind the score cache, unless the configuration disables it; new pairs load the model.
 
-    What the configuration asks for must be there even if the cache can answer everything.
+    What the configuration requires must be available even if the cache can answer everything.
     """
     config = _checked(model, config, temperature, task)
     if not config.cache:
@@ -37,7 +37,7 @@ def open_cached_engine(
 
 
 def _checked(model: ModelDirectory, config: EngineConfig, temperature: float, task: Task) -> EngineConfig:
-    """Resolve the engine, and fail where model, temperature or machine do not fit."""
+    """Resolve the engine, and fail if model, temperature or machine do not match."""
     if model.spec.architecture.decoder_only:
         raise PrismError(
             f"{model.folder} is a language model: it has no source side to score a translation against"

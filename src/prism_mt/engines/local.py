@@ -1,4 +1,4 @@
-"""Engines of this machine: what it can run, and how a model is loaded."""
+"""Engines on this machine: which ones can run, and loading a model."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Union
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def open_local(
     model: ModelDirectory, config: EngineConfig, temperature: float = 1.0, task: Task = "score"
 ) -> Union["CT2Engine", "TorchEngine"]:
-    """Load the model into the engine that was asked for, or that suits the task."""
+    """Load the model into the requested engine, or the one that suits the task."""
     config = resolve_engine(config, task)
     if config.engine == "torch":
         _require_torch()
@@ -29,9 +29,9 @@ def open_local(
 
 
 def check_local(config: EngineConfig) -> None:
-    """Fail where this machine cannot run a resolved configuration.
+    """Fail if this machine cannot run a resolved configuration.
 
-    It costs no import of torch or CTranslate2 in the common case: float32 on a CPU works everywhere.
+    In the common case it imports neither torch nor CTranslate2: float32 on a CPU works everywhere.
     """
     if config.engine == "torch":
         _require_torch()
@@ -46,7 +46,7 @@ def check_local(config: EngineConfig) -> None:
 
 
 def split_device(device: str) -> tuple[str, list[int]]:
-    """Split `cuda:0,1` into a kind of device and the numbers of its devices."""
+    """Split `cuda:0,1` into a kind of device and device indices."""
     name, _, index = device.partition(":")
     try:
         return name, [int(part) for part in index.split(",")] if index else [0]

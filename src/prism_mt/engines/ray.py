@@ -1,7 +1,7 @@
 """Forced decoding on a Ray cluster: a Ray Data pipeline whose pool of actors has the model loaded.
 
-Batches go out over a feed and come back in any order; the scheduler restores it. What a lost machine
-had under way is done again by Ray, and the driver alone reads and writes the cache of scores.
+Batches go out over a feed and come back in any order; the scheduler restores it. Ray repeats what a lost machine was
+working on, and only the driver reads and writes the score cache.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _KNOCK_SECONDS = 10.0
 
 
 def check_cluster(address: str) -> None:
-    """Fail where Ray is not installed, or where nobody listens at an address."""
+    """Fail if Ray is not installed, or if nothing listens at an address."""
     if not find_spec("ray"):
         raise MissingExtra("scoring on a Ray cluster", "ray")
     if address.startswith("ray://"):
@@ -49,13 +49,13 @@ def connect(address: str) -> Any:
     try:
         ours: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **ours)
-    except Exception as error:  # a node that does not start raises nothing more special
+    except Exception as error:  # a node that does not start raises nothing more specific
         raise PrismError(f"cannot reach a Ray cluster at {address}: {error}") from error
     return ray
 
 
 def _knock(address: str) -> None:
-    """Fail at once where nobody listens: Ray itself would try for minutes."""
+    """Fail at once if nothing listens: Ray itself would try for minutes."""
     if address in ("auto", "local"):
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -65,7 +65,7 @@ def _knock(address: str) -> None:
 
 
 class ClusterEngine:
-    """The engines of many machines as one. Each needs this version of the package and sees the model's folder."""
+    """The engines of many machines as one. Each needs this version of the package and access to the model's folder."""
 
     shares_sources = False
 
@@ -105,7 +105,7 @@ class ClusterEngine:
         return wait
 
     def _places(self, device: str, threads: int | None) -> tuple[int, int]:
-        """Threads of an actor and number of actors: a GPU each, else about a machine each."""
+        """Threads per actor and number of actors: one GPU each, or about one machine each."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         unit = "GPU" if device == "cuda" else "CPU"
         sizes = [int(resources[unit]) for resources in nodes if resources.get(unit, 0) >= 1]
@@ -115,11 +115,11 @@ class ClusterEngine:
             return 1, sum(sizes)
         wanted = threads or min(sizes)
         if wanted > max(sizes):
-            raise PrismError(f"no machine of the Ray cluster has {wanted} cores: give fewer `threads=`")
+            raise PrismError(f"no machine of the Ray cluster has {wanted} cores: set fewer `threads=`")
         return wanted, sum(size // wanted for size in sizes)
 
     def _here(self) -> dict[str, Any]:
-        """Where to run what must not be lost with another machine."""
+        """Placement of what must not be lost with another machine."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         node = self._ray.get_runtime_context().get_node_id()
@@ -135,7 +135,7 @@ class ClusterEngine:
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
-        # Every batch is passed on at once: gathered into blocks of megabytes, it would wait for others to come.
+        # Every batch is passed on at once: gathered into blocks of megabytes, it would wait for further ones.
         context.target_min_block_size = context.target_max_block_size = 1
         feed, get, here = self._feed, self._ray.get, self._here()
 
@@ -146,8 +146,8 @@ class ClusterEngine:
                 number += 1
 
         pool = ray.data.ActorPoolStrategy(min_size=1, max_size=self._actors)
-        # What a lost actor had under way waits until Ray has started it again. Were all cores taken, it would wait
-        # for ever: half of them are kept free for that, as far as Ray knows. Half GPUs, Ray would put onto one.
+        # The batches of a lost actor wait until Ray has restarted it. If all cores were taken, they would wait
+        # forever: half of them are kept free for that, as far as Ray knows. Half GPUs, Ray would put onto one.
         resources: dict[str, Any] = {"num_gpus": 1} if device == "cuda" else {"num_cpus": threads / 2}
         answers = (
             ray.data.from_items([0])
@@ -168,22 +168,22 @@ class ClusterEngine:
         try:
             rows = next(self._answers).to_pylist()
         except self._ray.exceptions.RayTaskError:
-            raise  # a mistake of ours, which its traceback explains
+            raise  # a bug of ours, which its traceback explains
         except self._ray.exceptions.RayError as error:
             cause = str(error).partition("\n")[0]
             raise PrismError(
-                f"the Ray cluster failed ({cause}): give the same command again, what is in the cache is not lost"
+                f"the Ray cluster failed ({cause}): run the same command again; what is cached is not lost"
             ) from error
         for row in rows:
             number = row["number"]
-            if number in self._under_way:  # a batch that was done twice counts once
+            if number in self._under_way:  # a batch computed twice counts once
                 self._under_way.remove(number)
                 self._done[number] = pickle.loads(row["content"])
                 self._feed.drop.remote(number)
 
 
 class Feed:
-    """Batches by number, until they are answered: whoever reads them from the start again meets the same ones."""
+    """Batches by number, until they are answered: a reader that starts over gets the same ones."""
 
     def __init__(self) -> None:
         self._batches: dict[int, bytes] = {}
@@ -191,25 +191,25 @@ class Feed:
         self._news = asyncio.Condition()
 
     async def put(self, number: int, batch: bytes) -> None:
-        """Add the next batch; they come in the order of their numbers."""
+        """Add the next batch; they arrive in the order of their numbers."""
         async with self._news:
             self._batches[number] = batch
             self._count = number + 1
             self._news.notify_all()
 
     async def get(self, number: int) -> bytes:
-        """Wait for a batch; nothing is left to do of one that is answered."""
+        """Wait for a batch; an answered one leaves nothing to do."""
         async with self._news:
             await self._news.wait_for(lambda: number < self._count)
             return self._batches.get(number, pickle.dumps([]))
 
     async def drop(self, number: int) -> None:
-        """Forget a batch that is answered."""
+        """Forget an answered batch."""
         self._batches.pop(number, None)
 
 
 class Scorer:
-    """What an actor does with a batch. The model is loaded with the first."""
+    """What an actor does with a batch. The model is loaded with the first one."""
 
     def __init__(self, folder: Path, digest: str, config: EngineConfig, temperature: float, version: str) -> None:
         self._folder = folder
@@ -224,14 +224,14 @@ class Scorer:
         if self._version != __version__:
             raise PrismError(f"prism-mt is {__version__} there and {self._version} here: install the same")
         if not self._folder.is_dir():
-            raise PrismError(f"there is no {self._folder}: put the model where all machines see it")
+            raise PrismError(f"no such folder: {self._folder}; put the model where all machines can read it")
         model = ModelDirectory(self._folder)
         if model.digest != self._digest:
-            raise PrismError(f"{self._folder} is another model there than here")
+            raise PrismError(f"{self._folder} is a different model there")
         return open_local(model, self._config, self._temperature)
 
     def answer(self, batch: bytes) -> bytes:
-        """Token scores, or what went wrong, for the driver to raise."""
+        """Return token scores, or an error for the driver to raise."""
         answer: list[TokenScores] | PrismError
         try:
             answer = list(score_pairs(self.engine, pickle.loads(batch), self._config.batch_tokens))

@@ -20,23 +20,23 @@ Result = TypeVar("Result")
 
 _LOG = logging.getLogger("prism_mt")
 WINDOW = 4096
-"""Pairs that are sorted by length together."""
+"""Number of pairs sorted by length together."""
 CLUSTER_WINDOW = 16 * WINDOW
-"""So many that hundreds of actors seldom wait for the last batch of a window."""
+"""Large enough that hundreds of actors seldom wait for the last batch of a window."""
 
 
 class Work(ABC, Generic[Item, Result]):
-    """A kind of work: how large its items are, which of them go together, and what computes them."""
+    """A kind of work: the sizes of its items, which of them can be batched, and what computes them."""
 
     @property
     @abstractmethod
     def budget(self) -> int:
-        """Largest padded size of a batch; asked for only when there is something to compute."""
+        """Maximum padded size of a batch; requested only if there is something to compute."""
 
     @property
     @abstractmethod
     def parallel(self) -> int:
-        """How many batches are worth having under way at once."""
+        """How many batches to keep in flight."""
 
     @abstractmethod
     def sizes(self, item: Item) -> tuple[int, ...]:
@@ -44,14 +44,14 @@ class Work(ABC, Generic[Item, Result]):
 
     @abstractmethod
     def submit(self, batch: Sequence[Item]) -> Callable[[], list[Result]]:
-        """Start on a batch. Waiting for its results raises OutOfMemory when the device could not hold it."""
+        """Start a batch. Waiting for its results raises OutOfMemory if the device could not hold it."""
 
     @abstractmethod
     def too_large(self, item: Item) -> str:
         """Say that the device cannot even hold this item alone, and what to do."""
 
     def sort_keys(self, items: Sequence[Item]) -> Sequence[Any]:
-        """Give every item a key; those with large ones are computed first, neighbors in one batch."""
+        """Sort keys of the items: large keys are computed first, and adjacent items share a batch."""
         return [(self.group(item), self.sizes(item), item) for item in items]
 
     def group(self, item: Item) -> Any:
@@ -59,26 +59,26 @@ class Work(ABC, Generic[Item, Result]):
         return 0
 
     def remembered(self, items: Sequence[Item]) -> Sequence[Result | None]:
-        """Return the results that are known already, None for the others."""
+        """Return known results, None for the others."""
         return [None] * len(items)
 
 
 class Scheduler(Generic[Item, Result]):
-    """Keeps a device busy with a few batches, and makes them smaller when it runs out of memory."""
+    """Keeps a device busy with a few batches, and makes them smaller if it runs out of memory."""
 
     def __init__(self, work: Work[Item, Result]) -> None:
         self._work = work
         self._largest: int | None = None
-        """The largest batch that may be tried after memory has run out."""
+        """The largest batch to try after memory has run out."""
 
     def stream(self, items: Iterable[Item], window: int) -> Iterator[Result]:
-        """Compute any number of items, `window` of them at a time; the results have their order."""
+        """Compute any number of items, `window` of them at a time, preserving their order."""
         rest = iter(items)
         while chunk := list(islice(rest, window)):
             yield from self.run(chunk)
 
     def run(self, items: Sequence[Item]) -> list[Result]:
-        """Compute items, equal ones once; the results have their order."""
+        """Compute items, equal ones once, preserving their order."""
         distinct = list(dict.fromkeys(items))
         results = {
             item: result
@@ -117,7 +117,7 @@ class Scheduler(Generic[Item, Result]):
         return [results[place] for place in range(len(items))]
 
     def _batches(self, items: Sequence[Item], places: Sequence[int]) -> list[list[int]]:
-        """Batches of places, within what the device has been seen to hold."""
+        """Batches of indices, within what the device has been able to hold."""
         budget = self._work.budget if self._largest is None else min(self._work.budget, self._largest)
         batches = make_batches(self._work, [items[place] for place in places], budget)
         return [[places[index] for index in batch] for batch in batches]
@@ -126,8 +126,8 @@ class Scheduler(Generic[Item, Result]):
 def make_batches(work: Work[Item, Any], items: Sequence[Item], budget: int) -> list[list[int]]:
     """Group items, as indices, into batches of similar sizes that stay within the budget when padded.
 
-    An item that is larger than the budget makes a batch of its own. The largest come first, so that memory peaks
-    (and runs out) early and the device ends on small work.
+    An item larger than the budget is a batch of its own. The largest come first, so that memory peaks (and runs out)
+    early and the device ends on small work.
     """
     keys = work.sort_keys(items)
     batches: list[list[int]] = []
@@ -146,13 +146,13 @@ def make_batches(work: Work[Item, Any], items: Sequence[Item], budget: int) -> l
 
 
 def padded_size(sizes: Sequence[tuple[int, ...]]) -> int:
-    """Return the size of a batch when all its items are padded to the longest."""
+    """Return the size of a batch with all items padded to the longest."""
     longest: list[int] = [max(column) for column in zip(*sizes, strict=True)]
     return len(sizes) * sum(longest)
 
 
 class ScoringWork(Work[Pair, TokenScores]):
-    """Forced decoding by an engine. An engine that shares sources gets their targets side by side."""
+    """Forced decoding by an engine. An engine that shares sources gets their targets in one batch."""
 
     def __init__(self, engine: Engine, budget: int | None = None) -> None:
         self._engine = engine
@@ -160,12 +160,12 @@ class ScoringWork(Work[Pair, TokenScores]):
 
     @property
     def budget(self) -> int:
-        """As asked for, or as it suits the engine, which may have to load its model to answer."""
+        """The requested budget, or the engine's own, for which it may have to load its model."""
         return self._budget or self._engine.budget
 
     @property
     def parallel(self) -> int:
-        """As it suits the engine."""
+        """The engine's own parallelism."""
         return self._engine.parallel
 
     def sizes(self, item: Pair) -> tuple[int, ...]:
@@ -173,7 +173,7 @@ class ScoringWork(Work[Pair, TokenScores]):
         return len(item.source), len(item.target)
 
     def sort_keys(self, items: Sequence[Pair]) -> Sequence[Any]:
-        """Targets before sources; targets of a shared source stay together, at the place of the longest of them."""
+        """Targets before sources; targets of a shared source stay together, at the position of the longest."""
         if not self._engine.shares_sources:
             return [(len(item.target), len(item.source), item) for item in items]
         longest: dict[tuple[int, ...], int] = {}
@@ -190,9 +190,9 @@ class ScoringWork(Work[Pair, TokenScores]):
         return self._engine.remembered(items) if isinstance(self._engine, Remembering) else [None] * len(items)
 
     def too_large(self, item: Pair) -> str:
-        """Name the lengths."""
+        """Report the lengths."""
         return (
-            f"the device has not enough memory for one pair of {len(item.source)} and {len(item.target)} tokens: "
+            f"the device does not have enough memory for one pair of {len(item.source)} and {len(item.target)} tokens: "
             "use a smaller model or precision, or another device"
         )
 
@@ -200,5 +200,5 @@ class ScoringWork(Work[Pair, TokenScores]):
 def score_pairs(
     engine: Engine, pairs: Iterable[Pair], budget: int | None = None, window: int = WINDOW
 ) -> Iterator[TokenScores]:
-    """Give the token log-probabilities of every pair, in the order of the input."""
+    """Yield the token log-probabilities of every pair, in the order of the input."""
     return Scheduler(ScoringWork(engine, budget)).stream(pairs, window)

@@ -79,7 +79,7 @@ class TorchEngine:
         return [parts[place].numpy() for place in range(len(batch))]
 
     def padded(self, sequences: Sequence[tuple[int, ...]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """(B, T) ids, and a mask that is true at padding."""
+        """(B, T) ids, and a mask that is True at padding."""
         longest = max(map(len, sequences))
         rows = [list(ids) + [self._pad] * (longest - len(ids)) for ids in sequences]
         lengths = torch.tensor([len(ids) for ids in sequences], device=self.device)
@@ -89,7 +89,7 @@ class TorchEngine:
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Turn every way in which torch says that memory ran out into OutOfMemory."""
+    """Turn all of torch's out-of-memory errors into OutOfMemory."""
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -101,7 +101,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def resolve_device(device: str) -> torch.device:
-    """Return CUDA, then Apple's GPU, then the CPU for `auto`; fail where torch cannot use the device."""
+    """Return CUDA, then Apple's GPU, then the CPU for `auto`; fail if torch cannot use the device."""
     if device == "auto":
         has_mps = torch.backends.mps.is_available()
         return torch.device("cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu")

@@ -1,1 +1,1 @@
-"""Judge systems with metrics, and metrics with human judgments."""
+"""Evaluate systems with metrics, and metrics with human judgments."""

@@ -1,4 +1,4 @@
-"""Does a paraphraser prefer to copy? Scores of beam output, copy and human paraphrase, and of ever closer texts."""
+"""Does a paraphraser prefer copies? Scores of beam output, copies and human paraphrases, and by similarity."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _REFERENCE = ("reference", "ref")
 
 @dataclass(frozen=True)
 class Paraphrase:
-    """A text that may say the same as a reference; `kind` says where it is from (beam, copy, human)."""
+    """A possible paraphrase of a reference; `kind` is its origin (beam, copy, human)."""
 
     reference: str
     text: str
@@ -36,7 +36,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Bin:
-    """Paraphrases whose sentence-BLEU lies in a range (upper end excluded but for the last); NaN when empty."""
+    """Paraphrases whose sentence BLEU lies in a range (upper end excluded except in the last bin); NaN if empty."""
 
     low: float
     high: float
@@ -45,9 +45,9 @@ class Bin:
 
 
 def read_paraphrases(path: Path) -> list[Paraphrase]:
-    """A table with columns reference, hypothesis, kind and perhaps score; or reference and one text a column.
+    """Read a table with columns reference, hypothesis, kind and optionally score, or reference and one text per column.
 
-    In the second form a column whose name begins with `beam` holds beam output; all others human paraphrases.
+    In the second form, a column whose name starts with `beam` holds beam output; all others hold human paraphrases.
     """
     found = []
     for where, row in records(path):
@@ -80,7 +80,7 @@ def outputs_as_paraphrases(judgments: Judgments, reference: str) -> list[Paraphr
 
 
 def with_copies(paraphrases: Sequence[Paraphrase]) -> list[Paraphrase]:
-    """The paraphrases and, where there are no copies yet, one of every reference."""
+    """Add a copy of every reference unless there are copies already."""
     if any(paraphrase.kind == "copy" for paraphrase in paraphrases):
         return list(paraphrases)
     references = dict.fromkeys(paraphrase.reference for paraphrase in paraphrases)
@@ -88,7 +88,7 @@ def with_copies(paraphrases: Sequence[Paraphrase]) -> list[Paraphrase]:
 
 
 def with_beams(paraphrases: Sequence[Paraphrase], beams: Callable[[list[str]], Iterable[str]]) -> list[Paraphrase]:
-    """The paraphrases and the best that a search finds for every reference, unless the table brings beam output."""
+    """Add the best search result for every reference unless the table has beam output."""
     if any(paraphrase.kind == "beam" for paraphrase in paraphrases):
         return list(paraphrases)
     references = list(dict.fromkeys(paraphrase.reference for paraphrase in paraphrases))
@@ -97,7 +97,7 @@ def with_beams(paraphrases: Sequence[Paraphrase], beams: Callable[[list[str]], I
 
 
 def score_paraphrases(paraphrases: Sequence[Paraphrase], scorer: Scorer) -> list[Paraphrase]:
-    """Score every text given its reference; the metric should look in that direction only."""
+    """Score every text given its reference; the metric should use only that direction."""
     segments = (
         Segment(item.text, (item.reference,), number=place) for place, item in enumerate(paraphrases, start=1)
     )
@@ -106,7 +106,7 @@ def score_paraphrases(paraphrases: Sequence[Paraphrase], scorer: Scorer) -> list
 
 
 def summarize(paraphrases: Sequence[Paraphrase]) -> list[Summary]:
-    """One summary per kind, in the order in which kinds appear."""
+    """Summarize each kind, in order of appearance."""
     from sacrebleu.metrics.bleu import BLEU
 
     summaries = []
@@ -119,7 +119,7 @@ def summarize(paraphrases: Sequence[Paraphrase]) -> list[Summary]:
 
 
 def score_by_bleu(paraphrases: Sequence[Paraphrase], bins: int = 10) -> list[Bin]:
-    """Mean score in uniform bins of sentence-BLEU between 0 and 100."""
+    """Mean score in uniform bins of sentence BLEU between 0 and 100."""
     from sacrebleu.metrics.bleu import BLEU
 
     sentence = BLEU(effective_order=True)
@@ -136,5 +136,7 @@ def score_by_bleu(paraphrases: Sequence[Paraphrase], bins: int = 10) -> list[Bin
 
 def _score(paraphrase: Paraphrase) -> float:
     if paraphrase.score is None:
-        raise PrismError(f"a paraphrase of kind {paraphrase.kind!r} has no score: give a column score, or a model")
+        raise PrismError(
+            f"a paraphrase of kind {paraphrase.kind!r} has no score: add a column score, or name a model"
+        )
     return paraphrase.score

@@ -1,4 +1,4 @@
-"""Parts of a test set: by length, by document or domain, by any number that segments have."""
+"""Parts of a test set: by length, by document or domain, or by any number per segment."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Buckets:
 
 
 def by_length(texts: Iterable[str]) -> Buckets:
-    """Quarters of the test set by length in characters, which every language has."""
+    """Quartiles by length in characters, which every language has."""
     return by_value("reference length (characters)", np.array([float(len(text)) for text in texts]), 0)
 
 
@@ -47,7 +47,7 @@ def by_value(title: str, values: Vector, digits: int) -> Buckets:
 
 
 def by_name(title: str, names: Sequence[str]) -> Buckets:
-    """A part per name, in the order in which they come."""
+    """One part per name, in order of appearance."""
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)

@@ -1,4 +1,4 @@
-"""Challenge sets: does a metric prefer a good translation to one with a known mistake?"""
+"""Challenge sets: does a metric prefer a good translation to one with a known error?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one metric makes of a challenge set."""
+    """Results of one metric on a challenge set."""
 
     metric: str
     signature: str
     right: Vector
-    """Of every contrast 1 where the good translation scores higher, 0 where not (a tie is wrong), NaN if left out."""
+    """For each contrast, 1 if the good translation scores higher, 0 if not (a tie is wrong), NaN if left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +47,16 @@ class ChallengeResult:
 
     @cached_property
     def phenomena(self) -> dict[str, Mask]:
-        """The contrasts of every phenomenon, in the order of the set."""
+        """Contrasts of each phenomenon, in the order of the set."""
         return _groups([contrast.phenomenon for contrast in self.contrasts])
 
     @cached_property
     def languages(self) -> dict[str, Mask]:
-        """The contrasts in every language of the translations."""
+        """Contrasts by target language."""
         return _groups([contrast.languages.target for contrast in self.contrasts])
 
     def accuracy(self, outcome: Outcome, chosen: Mask | None = None) -> float:
-        """Share of contrasts that a metric gets right; NaN where it has none."""
+        """Share of contrasts that a metric gets right; NaN if it has none."""
         right = outcome.right if chosen is None else outcome.right[chosen]
         known = right[~np.isnan(right)]
         return float(known.mean()) if len(known) else float("nan")
@@ -70,7 +70,7 @@ def perturbed_contrasts(
     kinds: Sequence[Kind] = KINDS,
     seed: int = 0,
 ) -> list[Contrast]:
-    """Make contrasts of references and their perturbations; `texts` are parallel, by language.
+    """Make contrasts from references and their perturbations; `texts` are parallel, by language.
 
     The source is the same sentence in the language `source`, or in German for that language itself.
     """
@@ -86,14 +86,14 @@ def perturbed_contrasts(
                 Contrast(made.kind, made.original, made.text, Languages(language, other), made.original, own)
             )
     if not found:
-        raise PrismError("there is nothing to perturb: the texts are empty or too short")
+        raise PrismError("nothing to perturb: the texts are empty or too short")
     return sorted(found, key=lambda contrast: KINDS.index(contrast.phenomenon))
 
 
 def run_challenge(contrasts: Sequence[Contrast], metrics: Sequence[Metric], runtime: Runtime) -> ChallengeResult:
     """Score both translations of every contrast.
 
-    Languages that a metric does not know are left out of its outcome; that it knows none is an error.
+    Languages that a metric does not support are left out of its outcome; if it supports none, that is an error.
     """
     outcomes = [
         _outcome(contrasts, metric, label, runtime)
@@ -126,7 +126,7 @@ def _outcome(contrasts: Sequence[Contrast], metric: Metric, label: str, runtime:
 
 
 def _usable(contrasts: Sequence[Contrast], metric: Metric, runtime: Runtime) -> list[int]:
-    """Places of the contrasts in languages that the metric can be opened for."""
+    """Indices of the contrasts in languages that the metric can be opened for."""
     usable: dict[Languages, bool] = {}
     first: PrismError | None = None
     for languages in dict.fromkeys(contrast.languages for contrast in contrasts):

@@ -1,4 +1,4 @@
-"""Judgments with the metrics that are judged by them: scores from files, and scores computed from the texts."""
+"""Judgments together with the metrics to judge: scores from files, or computed from the texts."""
 
 import logging
 from collections import Counter
@@ -26,7 +26,7 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class JudgedMetrics:
-    """Judgments with the metrics that are judged by them, and the reference that these used."""
+    """Judgments together with the metrics to judge, and the reference that these used."""
 
     judgments: Judgments
     metrics: list[MetricScores]
@@ -37,18 +37,18 @@ class JudgedMetrics:
 
 @dataclass(frozen=True)
 class JudgmentQuery:
-    """Which judgments are read from files, and how."""
+    """Which judgments to read from files, and how."""
 
     pairs: Sequence[str] = ()
     human_score: str | None = None
     humans: bool = False
-    """Whether human translations are judged, too."""
+    """Whether to judge human translations, too."""
     texts: Path | None = None
-    """Outputs and references of judgments that have none."""
+    """Outputs and references for judgments without texts."""
 
 
 def read_judged(paths: Sequence[Path], query: JudgmentQuery, protocol: Protocol) -> list[JudgedMetrics]:
-    """Read judgments, without any metrics yet."""
+    """Read judgments, without metrics yet."""
     sources = read_all_judgments([query.texts], pairs=query.pairs) if query.texts else []
     found = []
     for path in paths:
@@ -69,12 +69,12 @@ def read_metric_scores(
     reference: str | None = None,
     lower_is_better: Sequence[str] = (),
 ) -> list[MetricScores]:
-    """Read scores of metrics from files; those named in `lower_is_better` count errors."""
+    """Read metric scores from files; those named in `lower_is_better` count errors."""
     pair = pairs[0] if len(pairs) == 1 else None
     read = read_all_scores(paths, pair, pairs, reference)
     for name in lower_is_better:
         if not any(is_called(metric, name) for metric in read):
-            raise PrismError(f"no metric {name} that could count errors is among the scores")
+            raise PrismError(f"the scores have no metric {name}, which was said to count errors")
     return [replace(one, lower_is_better=any(is_called(one, name) for name in lower_is_better)) for one in read]
 
 
@@ -88,12 +88,12 @@ def add_metrics(
     reference: str | None = None,
     select: Sequence[str] = (),
 ) -> list[JudgedMetrics]:
-    """Give judgments their metrics: from files, from their mt-metrics-eval folder, and computed from the texts."""
+    """Add metrics to judgments: from files, from their mt-metrics-eval directory, and computed from the texts."""
     several = {pair for pair, count in Counter(one.judgments.pair for one in judged).items() if count > 1}
     if doubtful := several & {metric.pair for metric in read}:
         raise PrismError(
-            f"there are several test sets of {', '.join(sorted(doubtful))}, and scores do not say of which they are: "
-            "judge one at a time"
+            f"there are several test sets of {', '.join(sorted(doubtful))}, and the scores do not say "
+            "which one they are from: judge one at a time"
         )
     found = []
     for item in judged:
@@ -119,7 +119,7 @@ def add_metrics(
 def reference_for(
     judgments: Judgments, needed: bool, reference: str | None, protocol: Protocol | None
 ) -> str | None:
-    """Return the reference asked for or the standard one; None where none is needed or texts are missing."""
+    """Return the requested or the standard reference; None if none is needed or texts are missing."""
     if judgments.texts is None:
         return reference
     if not needed and reference is None:
@@ -128,13 +128,13 @@ def reference_for(
 
 
 def _stored_scores(item: JudgedMetrics) -> Path | None:
-    """The folder of metric scores that an mt-metrics-eval directory has for these judgments."""
+    """The directory of metric scores that mt-metrics-eval has for these judgments."""
     folder = item.folder / "metric-scores" / item.judgments.pair if item.folder else None
     return folder if folder is not None and is_score_folder(folder) else None
 
 
 def _in_words_of(metric: MetricScores, judgments: Judgments) -> MetricScores:
-    """Scores under the judgments' names of segments: submissions call them DOCUMENT::SEGMENT."""
+    """Rename segments to the judgments' names: submissions call them DOCUMENT::SEGMENT."""
     named = zip(judgments.documents, judgments.segments, strict=False)
     names = {f"{document}::{segment}": segment for document, segment in named}
     if not names or not set(metric.segment_ids) <= names.keys():
@@ -143,15 +143,15 @@ def _in_words_of(metric: MetricScores, judgments: Judgments) -> MetricScores:
 
 
 def _without_reference(judgments: Judgments, reference: str | None) -> Judgments:
-    """Leave out the human translation that serves as the reference: no metric may judge it against itself."""
+    """Drop the human translation that serves as the reference: no metric may judge it against itself."""
     if reference not in judgments.systems:
         return judgments
-    _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
+    _LOG.warning("%s: %s is the reference and is not judged against itself", judgments.place, reference)
     return judgments.select(name for name in judgments.systems if name != reference)
 
 
 def open_metrics(metrics: Sequence[Metric], judgments: Judgments, runtime: Runtime) -> list[TextScorer]:
-    """Open metrics for a language pair; warns when a model learned from what is to judge it."""
+    """Open metrics for a language pair, warning if a model was trained on the judgments."""
     for model in sorted(frozenset[str]().union(*(metric.models for metric in metrics))):
         warn_of_overlap(runtime.model(model).judged, judgments, model)
     source, _, target = judgments.pair.partition("-")
@@ -168,7 +168,5 @@ def _matching(sources: Sequence[Judgments], judgments: Judgments, path: Path) ->
         raise PrismError(f"{path} has no texts of {judgments.pair}")
     found = [source for source in found if source.name == judgments.name] or found
     if len(found) > 1:
-        raise PrismError(
-            f"{path} has texts of several test sets of {judgments.pair}, none called {judgments.name}"
-        )
+        raise PrismError(f"{path} has texts of several test sets of {judgments.pair}, none named {judgments.name}")
     return found[0]

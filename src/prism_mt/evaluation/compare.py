@@ -1,4 +1,4 @@
-"""Systems compared by one metric: scores, intervals, tests of every pair, ranks and segments won."""
+"""Compare systems by one metric: scores, intervals, tests of every pair, ranks and segment wins."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Test = Literal["bootstrap", "randomization"]
 
 SIGNIFICANT = 0.05
 DRAWS: dict[Test, int] = {"bootstrap": 1000, "randomization": 10_000}
-# Scores of equal outputs differ in the last digits where they were computed in different batches.
+# Scores of equal outputs differ in the last digits if they were computed in different batches.
 _TIE = 1e-6
 
 
@@ -26,7 +26,7 @@ _MOST_DRAWS = 1_000_000
 
 @dataclass(frozen=True)
 class Significance:
-    """How differences are tested; the seed is sacreBLEU's, so that its numbers come out."""
+    """How to test differences; the default seed is sacreBLEU's, so that its numbers are reproduced."""
 
     test: Test = "bootstrap"
     draws: int | None = None
@@ -38,7 +38,7 @@ class Significance:
         if self.draws is not None and self.draws > _MOST_DRAWS:
             raise PrismError(f"at most {_MOST_DRAWS:,} draws fit into memory, not {self.draws:,}")
         if self.seed < 0:
-            raise PrismError(f"a seed is 0 or more, not {self.seed}")
+            raise PrismError(f"the seed must not be negative: {self.seed}")
 
     @property
     def count(self) -> int:
@@ -52,17 +52,17 @@ class Comparison:
 
     metric: MetricScores
     order: tuple[int, ...]
-    """Places of the systems from the best to the worst."""
+    """Indices of the systems from best to worst."""
     means: Vector
     """Mean scores of the resampled test sets."""
     intervals: tuple[Interval, ...]
     p: Matrix
     """p-values, systems × systems; 1 on the diagonal."""
     wins: NDArray[np.int64]
-    """Number of segments that the row's system does better than the column's."""
+    """Number of segments on which the row's system beats the column's."""
     ranks: tuple[int, ...]
     noticeable: float
-    """The difference that two systems of this test set typically need to be told apart."""
+    """The difference that is typically significant between two systems on this test set."""
 
     def ties(self, first: int, second: int) -> int:
         """Number of segments on which two systems score the same."""
@@ -94,7 +94,7 @@ def compare_systems(metric: MetricScores, test: Significance) -> Comparison:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How much two metrics agree; NaN where there are too few systems or all scores are equal."""
+    """How much two metrics agree; NaN if there are too few systems or all scores are equal."""
 
     first: str
     second: str
@@ -105,7 +105,7 @@ class Agreement:
 
 
 def agreements(metrics: Sequence[MetricScores]) -> list[Agreement]:
-    """Compare every pair of metrics, with errors counted as negative scores."""
+    """Compare every pair of metrics; error rates are negated."""
     found = []
     for i, j in _pairs(len(metrics)):
         a, b = metrics[i].higher, metrics[j].higher

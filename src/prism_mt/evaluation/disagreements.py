@@ -1,4 +1,4 @@
-"""Where people and metrics differ most: outputs to read."""
+"""Where humans and metrics differ most: outputs worth reading."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Disagreement:
 
     @property
     def gap(self) -> float:
-        """How much higher people place the output than the first metric does."""
+        """How much higher humans rank the output than the first metric does."""
         return self.human - next(iter(self.metrics.values()))
 
 
 @dataclass(frozen=True)
 class Disagreements:
-    """Outputs that people place far above the first metric, and the reverse, greatest difference first."""
+    """Outputs that humans rank far above the first metric, and vice versa, largest difference first."""
 
     people_higher: tuple[Disagreement, ...]
     metric_higher: tuple[Disagreement, ...]
@@ -41,13 +41,13 @@ class Disagreements:
 def disagreements(
     judgments: Judgments, metrics: Sequence[MetricScores], count: int = 10, reference: str | None = None
 ) -> Disagreements:
-    """The `count` greatest disagreements each way between people and the first metric, one per segment.
+    """Find the `count` largest disagreements in each direction between humans and the first metric, one per segment.
 
-    Only outputs that all metrics have scored are compared, so that percentiles mean the same for all.
+    Only outputs scored by all metrics are compared, so that percentiles mean the same for all.
     """
     texts = judgments.texts
     if count < 1:
-        raise PrismError(f"the number of outputs each way must be at least 1, not {count}")
+        raise PrismError(f"the number of outputs in each direction must be at least 1, not {count}")
     if texts and reference is not None and reference not in texts.references:
         known_names = ", ".join(texts.references) or "none"
         raise PrismError(f"{judgments.place} has no reference {reference!r}; it has {known_names}")

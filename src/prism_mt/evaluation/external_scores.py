@@ -14,10 +14,10 @@ from prism_mt.metrics.scores import Matrix, MetricScores
 def read_external_scores(
     path: Path, systems: Sequence[str], count: int, lower_is_better: Sequence[str] = ()
 ) -> list[MetricScores]:
-    """Read the metrics of a file or folder that `prism metaeval` could read; it must score every output.
+    """Read the metrics of a file or directory in any format of `prism metaeval`; they must score every output.
 
-    Segments are in the order of their numbers, or of the file where they have other names. A system's score is the
-    mean of its segments'.
+    Segments are in the order of their numbers, or of the file if they have other names. A system's score is the mean of
+    its segments'.
     """
     found = read_scores(path, "xx-xx")
     names = [scores.metric for scores in found]

@@ -24,12 +24,12 @@ Part = Literal["domains", "documents"]
 DEFAULT_PROTOCOL = "wmt21-mqm"
 _LOG = logging.getLogger("prism_mt")
 _SIGNED = ("pearson", "spearman", "kendall-b", "kendall-c", "pdp", "darr")
-"""Statistics between -1 and 1, which are mapped to 0–1 before they are averaged with accuracies."""
+"""Statistics between -1 and 1, which are mapped to 0–1 before being averaged with accuracies."""
 
 
 @dataclass(frozen=True)
 class MetricResult:
-    """One line of a table. `p` is the p-value that the best metric is better only by chance (NaN for the best)."""
+    """One row of a table. `p` is the p-value that the best metric is better only by chance (NaN for the best)."""
 
     metric: str
     value: float
@@ -39,7 +39,7 @@ class MetricResult:
     others: Mapping[str, float] = field(default_factory=dict)
     """Other statistics of the same data, such as accuracy within segments beside a pooled correlation."""
     calibration: TieCalibration | None = None
-    """Of acc-t23: the epsilon, and the accuracy of calling all pairs ties."""
+    """For acc-t23: the epsilon, and the accuracy of calling all pairs ties."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +53,26 @@ class Evaluation:
     resampling: Resampling
     results: tuple[MetricResult, ...]
     reference: str | None = None
-    """The reference that the metrics used, where it is known."""
+    """The reference that the metrics used, if known."""
     resampled: Resampled = "segments"
     signatures: Mapping[str, str] = field(default_factory=dict)
-    """How the scores of metrics were computed, where that is known."""
+    """How metric scores were computed, if known."""
     part: str = ""
-    """The domain or document, where this is not the whole test set."""
+    """The domain or document, if this is not the whole test set."""
 
     def is_top(self, result: MetricResult) -> bool:
-        """Whether a result is the best or not significantly worse; never so where nothing was tested."""
+        """Whether a result is the best or not significantly worse; never if nothing was tested."""
         tested = self.protocol.test != "none"
         return tested and not math.isnan(result.value) and not result.p < self.resampling.alpha
 
     def value(self, metric: str) -> float:
-        """A metric's result; NaN where it has none."""
+        """A metric's result; NaN if it has none."""
         return next((result.value for result in self.results if result.metric == metric), math.nan)
 
 
 @dataclass(frozen=True)
 class Average:
-    """A metric's results in several evaluations and their mean, NaN where one of them is missing."""
+    """A metric's results in several evaluations and their mean; NaN if one of them is missing."""
 
     metric: str
     values: tuple[float, ...]
@@ -81,7 +81,7 @@ class Average:
 
 @dataclass(frozen=True)
 class PooledAccuracy:
-    """Share of pairs of systems of all language pairs together that a metric orders as people do."""
+    """Share of system pairs, pooled over all language pairs, that a metric orders as humans do."""
 
     metric: str
     accuracy: float
@@ -90,7 +90,7 @@ class PooledAccuracy:
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """A metric's results on the protocols of a suite and their mean, NaN where one of them is missing."""
+    """A metric's results on the protocols of a suite and their mean; NaN if one of them is missing."""
 
     metric: str
     values: tuple[float, ...]
@@ -108,16 +108,16 @@ def judge(
 ) -> Evaluation:
     """Judge metrics on one set of judgments.
 
-    `intervals` asks for bootstrap intervals where the test has none. `reference` is the one that the metrics used.
+    `intervals` requests bootstrap intervals even if the test needs none. `reference` is the one that the metrics used.
     """
     protocol, resampling, metrics = get_protocol(protocol), resampling or Resampling(), list(scores)
     names = [metric.metric for metric in metrics]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise PrismError(f"two sets of scores are called {', '.join(twice)} ({judgments.pair}): rename one")
+        raise PrismError(f"two sets of scores are named {', '.join(twice)} ({judgments.pair}): rename one")
     compared = compare_metrics(judgments, metrics, protocol, resampling)
     if not compared.names:
-        raise PrismError(f"{judgments.place}: there is no metric to judge")
+        raise PrismError(f"{judgments.place}: no metric to judge")
     for name in compared.names:
         if compared.missing(name):
             count = compared.missing(name)
@@ -144,10 +144,10 @@ def judge_parts(
     resampling: Resampling | None = None,
     reference: str | None = None,
 ) -> list[Evaluation]:
-    """Judge metrics on every domain or document of its own, in the order of the data.
+    """Judge metrics on every domain or document separately, in the order of the data.
 
-    Parts are small: the p-values of a protocol's test would be many and say little, so that nothing is tested.
-    Parts in which nothing was judged are left out. System scores are means over the part's segments.
+    Parts are small: p-values of a protocol's test would be many and say little, so nothing is tested. Parts without
+    judgments are left out. System scores are means over the part's segments.
     """
     labels = judgments.domains if by == "domains" else judgments.documents
     if not labels:
@@ -174,7 +174,7 @@ def average(evaluations: Sequence[Evaluation]) -> list[Average]:
 
 
 def pooled_accuracy(judged: Iterable[tuple[Judgments, Iterable[MetricScores]]]) -> list[PooledAccuracy]:
-    """Count pairs of systems of all language pairs together, as the shared tasks do; best first."""
+    """Count system pairs pooled over all language pairs, as the shared tasks do; best first."""
     counts: dict[str, tuple[int, int]] = {}
     for judgments, metrics in judged:
         human = judgments.system_means()
@@ -194,7 +194,7 @@ def average_suite(
 ) -> list[SuiteScore]:
     """Average over the protocols of a suite (`tasks`: one list of evaluations each), best mean first.
 
-    Every protocol counts the same, and in it every language pair; accuracies over systems are pooled over pairs.
+    Protocols are weighted equally, and so are language pairs within each; system accuracies are pooled over pairs.
     """
     pooled = {one.metric: one.accuracy for one in pooled_accuracy(judged)}
     columns = []
@@ -234,7 +234,7 @@ def _results(compared: LevelComparison, intervals: bool) -> tuple[MetricResult, 
 
 
 def _on_part(metric: MetricScores, part: Judgments) -> MetricScores:
-    """A metric's scores of some segments; those of systems are about these segments only."""
+    """A metric's scores on some segments; system scores are recomputed from these."""
     place = {name: index for index, name in enumerate(metric.segment_ids)}
     columns = np.array([place[name] for name in part.segments if name in place], dtype=np.int64)
     segments = metric.segments[:, columns]
@@ -250,7 +250,7 @@ def _on_part(metric: MetricScores, part: Judgments) -> MetricScores:
 
 
 class _Comparisons:
-    """Tests between two metrics, each made once."""
+    """Tests between two metrics, each run once."""
 
     def __init__(self, compared: LevelComparison, values: Mapping[str, float]) -> None:
         self._compared, self._values = compared, values

@@ -1,7 +1,7 @@
 """Human judgments of one test set and language pair: ratings, preferences, and the texts behind them.
 
-Scores are matrices of systems × segments in which NaN means "not judged". Higher is better, always: readers turn
-error counts around.
+Scores are matrices of systems × segments in which NaN means "not judged". Higher is always better: readers negate
+error counts.
 """
 
 import re
@@ -28,7 +28,7 @@ def is_human(system: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts behind judgments, one item per segment; None where a system or reference has no text."""
+    """The texts behind judgments, one item per segment; None if a system or reference has no text."""
 
     sources: tuple[str | None, ...]
     references: dict[str, tuple[str | None, ...]]
@@ -50,9 +50,9 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """Pairs of outputs of one segment of which people prefer one (daRR): indices of segment and systems.
+    """Human preferences between two outputs of a segment (daRR): indices of segment and systems.
 
-    `agreements` says of metrics whose scores are not known whether they agree with each pair (1, 0, -1).
+    `agreements` says whether metrics with unknown scores agree with each pair (1, 0, -1).
     """
 
     segment: Index
@@ -64,7 +64,7 @@ class Preferences:
         return len(self.segment)
 
     def select(self, systems: Index, segments: Index) -> "Preferences":
-        """Keep preferences by the new places of systems and segments; -1 leaves one out."""
+        """Keep preferences by the new indices of systems and segments; -1 drops one."""
         segment, better, worse = segments[self.segment], systems[self.better], systems[self.worse]
         kept = (segment >= 0) & (better >= 0) & (worse >= 0)
         agreements = {metric: values[kept] for metric, values in self.agreements.items()}
@@ -75,12 +75,12 @@ class Preferences:
 class Judgments:
     """Human judgments of one test set in one language pair.
 
-    There may be no ratings (only systems were judged, or only preferences are known). `system_scores` are the
-    official ones where they are known, otherwise means over segments are used.
+    There may be no ratings (only systems were judged, or only preferences are known). `system_scores` are the official
+    ones if known; otherwise means over segments are used.
     """
 
     name: str
-    """What to call the test set: its own name, or else that of its file."""
+    """Display name of the test set: its own name, or that of its file."""
     pair: str
     systems: tuple[str, ...]
     segments: tuple[str, ...]
@@ -89,14 +89,14 @@ class Judgments:
     preferences: Preferences | None = None
     texts: Texts | None = None
     testset: str = ""
-    """The test set's name where the data itself has it; never that of a file."""
+    """Name of the test set according to the data itself; never that of a file."""
     documents: tuple[str, ...] = ()
-    """The document of every segment; empty where documents are not known."""
+    """Document of every segment; empty if unknown."""
     domains: tuple[str, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
-    """Families of systems that are stated; others are found by their names."""
+    """Explicitly given system families; others are inferred from names."""
     standard_reference: str | None = None
-    """The reference that the data itself calls the standard one."""
+    """The standard reference according to the data itself."""
 
     def __post_init__(self) -> None:
         where, systems, segments = f"judgments of {self.place}", len(self.systems), len(self.segments)
@@ -129,11 +129,11 @@ class Judgments:
         return self.ratings.average(len(self.systems), len(self.segments))
 
     def system_means(self) -> Vector:
-        """The official system scores, otherwise means over the judged segments (NaN where there are none)."""
+        """The official system scores, or means over the judged segments (NaN if there are none)."""
         return self.system_scores if self.system_scores is not None else row_means(self.scores)
 
     def judged(self) -> Mask:
-        """Outputs (systems × segments) that have a rating or take part in a preference."""
+        """Outputs (systems × segments) that have a rating or occur in a preference."""
         judged = ~np.isnan(self.scores)
         if self.preferences is not None:
             judged[self.preferences.better, self.preferences.segment] = True
@@ -141,12 +141,12 @@ class Judgments:
         return judged
 
     def family_names(self) -> tuple[str, ...]:
-        """The family of every system: the stated one, or else the name without a trailing number that others share."""
+        """The family of every system: the given one, or else its name without a trailing number that others share."""
         derived = families_by_name(self.systems)
         return tuple(self.families.get(system, derived[system]) for system in self.systems)
 
     def select(self, systems: Iterable[str]) -> "Judgments":
-        """The judgments of some systems only; preferences in which another one occurs are left out."""
+        """Restrict to some systems; preferences involving another one are dropped."""
         wanted = set(systems)
         kept = [index for index, name in enumerate(self.systems) if name in wanted]
         places, every = _new_places(kept, len(self.systems)), np.arange(len(self.segments))
@@ -159,23 +159,23 @@ class Judgments:
         )
 
     def without_humans(self) -> "Judgments":
-        """The judgments of machine translation only."""
+        """Restrict to machine translation."""
         return self.select(name for name in self.systems if not is_human(name))
 
     def without_outliers(self) -> "Judgments":
-        """The judgments of the systems that are not outliers by people's system scores."""
+        """Restrict to systems that are not outliers by human system scores."""
         dropped = outliers(self.system_means())
         return self.select(name for name, drop in zip(self.systems, dropped, strict=True) if not drop)
 
     def top_systems(self, count: int) -> "Judgments":
-        """The judgments of the `count` systems that people like best; of equal ones the first."""
+        """Restrict to the `count` best systems according to humans; among equals, the first."""
         scores = self.system_means()
         order = np.argsort(-scores, kind="stable")
         order = order[~np.isnan(scores[order])][:count]
         return self.select(self.systems[index] for index in order)
 
     def on_segments(self, columns: Sequence[int]) -> "Judgments":
-        """The judgments of some segments only; official system scores, which are about all of them, are left out."""
+        """Restrict to some segments; official system scores, which cover all segments, are dropped."""
         places, every = _new_places(columns, len(self.segments)), np.arange(len(self.systems))
 
         def pick(labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Judgments:
 
 
 def families_by_name(systems: Sequence[str]) -> dict[str, str]:
-    """Families of systems whose names differ only in a trailing number; all others are families of their own."""
+    """Group systems whose names differ only in a trailing number; all others are their own families."""
     found = [_NUMBER.fullmatch(system) for system in systems]
     stems = [match["stem"] if match else None for match in found]
     return {
@@ -204,7 +204,7 @@ def families_by_name(systems: Sequence[str]) -> dict[str, str]:
 
 
 def add_texts(judgments: Judgments, source: Judgments) -> Judgments:
-    """The judgments with the texts of another file; judgments of systems alone also get its segments."""
+    """Add the texts of another file; judgments of systems alone also get its segments."""
     if source.texts is None:
         raise PrismError(f"the file given for the texts of {judgments.pair} has no texts")
     missing = [name for name in judgments.systems if name not in source.texts.outputs]
@@ -222,7 +222,7 @@ def add_texts(judgments: Judgments, source: Judgments) -> Judgments:
 
 
 def _new_places(kept: Sequence[int], count: int) -> Index:
-    """Where each of `count` items stands among those that are kept, -1 for the others."""
+    """The new index of each of `count` items among those kept, -1 for the others."""
     places = np.full(count, -1, dtype=np.int64)
     places[list(kept)] = np.arange(len(kept))
     return places

@@ -1,4 +1,4 @@
-"""Metrics side by side on one level of judgment: values, resampled values and tests between two of them."""
+"""Compare metrics at one level of judgment: values, resampled values and tests between two metrics."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -40,11 +40,11 @@ _UNITS: dict[str, Unit] = {"perm-both": "both", "perm-segments": "segments", "pe
 
 @dataclass(frozen=True)
 class Resampling(Config):
-    """How often random procedures draw, and their seed: the same seed gives the same table."""
+    """Number of draws and seed of random procedures: the same seed gives the same table."""
 
-    draws: int = option("how often random procedures draw", 1000, metavar="N", low=1, high=1_000_000)
-    seed: int = option("seed of random procedures", 1, metavar="N", low=0)
-    alpha: float = option("level of significance", 0.05, metavar="A", low=1e-9, high=0.5)
+    draws: int = option("number of draws in random procedures", 1000, metavar="N", low=1, high=1_000_000)
+    seed: int = option("random seed", 1, metavar="N", low=0)
+    alpha: float = option("significance level", 0.05, metavar="A", low=1e-9, high=0.5)
 
     def generator(self) -> np.random.Generator:
         """A fresh generator, so that no result depends on what was computed before."""
@@ -52,7 +52,7 @@ class Resampling(Config):
 
 
 class LevelComparison(ABC):
-    """The metrics that are compared on some judgments under a protocol."""
+    """Metrics compared on some judgments under a protocol."""
 
     resampled: Resampled
 
@@ -66,22 +66,22 @@ class LevelComparison(ABC):
 
     @abstractmethod
     def other_statistics(self, name: str) -> Mapping[str, float]:
-        """Other statistics of the same data that every table shows beside the protocol's."""
+        """Other statistics of the same data, shown beside the protocol's."""
 
     @abstractmethod
     def size(self) -> str:
-        """How much was judged, in words."""
+        """What was judged, in words."""
 
     @abstractmethod
     def missing(self, name: str) -> int:
-        """How many judged items a metric has no score for."""
+        """Number of judged items without a score of the metric."""
 
     @abstractmethod
     def resample(self) -> Matrix:
         """The statistic on resampled data, draws × metrics."""
 
     def calibration(self, name: str) -> TieCalibration | None:
-        """Epsilon and all-tied baseline where the statistic calibrates ties."""
+        """Epsilon and all-tied baseline, if the statistic calibrates ties."""
         return None
 
     @cached_property
@@ -95,11 +95,11 @@ class LevelComparison(ABC):
         return column
 
     def interval(self, name: str) -> Interval:
-        """The middle 95 % of a metric's resampled values."""
+        """The central 95 % of a metric's resampled values."""
         return percentile_interval(self.sample(name))
 
     def p_value(self, better: str, worse: str) -> float:
-        """One-sided p-value of the protocol's test; 0 or 1 for intervals, NaN where the test is not defined."""
+        """One-sided p-value of the protocol's test; 0 or 1 for intervals, NaN if the test is undefined."""
         test = self.protocol.test
         if test == "paired-bootstrap":
             return paired_p(self.sample(better), self.sample(worse))
@@ -111,12 +111,12 @@ class LevelComparison(ABC):
         return float("nan") if test == "none" else self.other_test(better, worse)
 
     def other_test(self, better: str, worse: str) -> float:
-        """The tests that a level may have besides the bootstrap."""
+        """Tests that a level may have besides the bootstrap."""
         raise PrismError(f"{self.protocol.test} does not test {self.protocol.level}")
 
 
 class SegmentComparison(LevelComparison):
-    """Scores of single outputs against judgments of single outputs."""
+    """Segment scores against judgments of individual outputs."""
 
     resampled = "segments"
 
@@ -134,7 +134,7 @@ class SegmentComparison(LevelComparison):
         return self.statistic(self.human, self._scores[name])
 
     def other_statistics(self, name: str) -> Mapping[str, float]:
-        """Pooled results also reward knowing which segments are hard; within segments only order counts."""
+        """Pooled results also reward knowing which segments are hard; within segments only the order counts."""
         scores = self._scores[name]
         others: dict[str, Statistic] = {
             "tau-b pooled": Correlation("kendall-b"),
@@ -178,8 +178,8 @@ class SegmentComparison(LevelComparison):
 class SystemComparison(LevelComparison):
     """System scores against judgments of systems.
 
-    Where people's segment scores are known, segments are drawn with replacement, and system scores are their means;
-    otherwise systems are drawn.
+    If human segment scores are known, segments are drawn with replacement and system scores are their means; otherwise
+    systems are drawn.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class SystemComparison(LevelComparison):
         self.names = [metric.metric for metric in metrics]
         self.human = judgments.system_means()
         self.systems = {one.metric: one.higher.align_systems(judgments.systems) for one in metrics}
-        # Segments that nobody judged take part in no draw.
+        # Segments without judgments take part in no draw.
         judged = ~np.isnan(judgments.scores).all(axis=0)
         self._human_segments = judgments.scores[:, judged]
         self._segments = {one.metric: _segment_scores(one, judgments)[:, judged] for one in metrics}
@@ -203,7 +203,7 @@ class SystemComparison(LevelComparison):
     @cached_property
     def _values(self) -> dict[str, float]:
         if isinstance(self.statistic, SoftPairwiseAccuracy):
-            # All metrics at once, so that people's p-values are computed once.
+            # All metrics at once, so that human p-values are computed once.
             segments = [self._segments[name] for name in self.names]
             found = self.statistic.each(self._human_segments, segments)
         else:
@@ -211,7 +211,7 @@ class SystemComparison(LevelComparison):
         return dict(zip(self.names, found, strict=True))
 
     def other_statistics(self, name: str) -> Mapping[str, float]:
-        """The same without outlier systems, and the share of pairs of systems in the right order."""
+        """The same without outlier systems, and pairwise accuracy over systems."""
         scores, kept = self.systems[name], ~outliers(self.human)
         others = {}
         if self.protocol.statistic != "soft-accuracy":
@@ -230,7 +230,7 @@ class SystemComparison(LevelComparison):
         return int((np.isnan(self.systems[name]) & ~np.isnan(self.human)).sum())
 
     def resample(self) -> Matrix:
-        """Draw segments with replacement, or systems where people judged only these."""
+        """Draw segments with replacement, or systems if humans judged only these."""
         rng, draws = self.resampling.generator(), self.resampling.draws
         if self.resampled == "systems":
             systems = [self.systems[name] for name in self.names]
@@ -239,7 +239,7 @@ class SystemComparison(LevelComparison):
         return bootstrap_segments(self.statistic, self._human_segments, scores, rng, draws)
 
     def interval(self, name: str) -> Interval:
-        """Leave out draws of so few different systems that the statistic is undefined."""
+        """Leave out draws of so few distinct systems that the statistic is undefined."""
         sample = self.sample(name)
         defined = sample[~np.isnan(sample)]
         few = int((~np.isnan(self.human) & ~np.isnan(self.systems[name])).sum()) < _FEWEST_SYSTEMS
@@ -256,13 +256,13 @@ class SystemComparison(LevelComparison):
     def _with_segments(self, name: str) -> Matrix:
         if np.isnan(self._segments[name]).all():
             raise PrismError(
-                f"{self.protocol.test} needs segment scores of people and of {name}: choose the test williams or none"
+                f"{self.protocol.test} needs human segment scores and those of {name}: choose the test williams or none"
             )
         return self._segments[name]
 
 
 class PreferenceComparison(LevelComparison):
-    """Metrics against preferences; metrics that are known only by their agreement take part as well."""
+    """Metrics against preferences; metrics known only by their agreements take part as well."""
 
     resampled = "preferences"
 
@@ -297,7 +297,7 @@ class PreferenceComparison(LevelComparison):
         return f"{len(self._segment)} preferences"
 
     def missing(self, name: str) -> int:
-        """Preferences of which the metric has not scored both outputs."""
+        """Preferences for which the metric has not scored both outputs."""
         return int(np.isnan(self._agreements[name]).sum())
 
     def resample(self) -> Matrix:
@@ -310,7 +310,7 @@ class PreferenceComparison(LevelComparison):
 def compare_metrics(
     judgments: Judgments, metrics: Sequence[MetricScores], protocol: Protocol, resampling: Resampling
 ) -> LevelComparison:
-    """Put metrics side by side on the protocol's level."""
+    """Compare metrics at the protocol's level."""
     if protocol.level == "segments":
         return SegmentComparison(judgments, metrics, protocol, resampling)
     if protocol.level == "systems":
@@ -339,7 +339,7 @@ def _system_statistic(protocol: Protocol, segments: int) -> Statistic:
     """A statistic of row means, so that the same function serves system scores and resampled segments."""
     match protocol.statistic:
         case "soft-accuracy":
-            # Always the same draws: they belong to the statistic, as in the shared tasks' tool, not to its test.
+            # Always the same draws: as in the shared tasks' tool, they belong to the statistic, not to its test.
             return SoftPairwiseAccuracy(segments, np.random.default_rng(MT_METRICS_EVAL_SEED))
         case "accuracy":
             return lambda human, metric: pairwise_accuracy(row_means(human), row_means(metric))

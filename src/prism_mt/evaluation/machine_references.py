@@ -1,7 +1,7 @@
-"""What happens to metrics when machine translation serves as the reference (Vamvas et al. 2023).
+"""How metrics behave with machine-translated references (Vamvas et al. 2023).
 
-References are outputs without errors of unrelated systems: systems of one family, such as the five outputs of one
-team, are related. Every pair of systems gets one reference per segment, from a third family. Segments without such a
+References are error-free outputs of unrelated systems: systems of one family, such as the five outputs of one team,
+are related. Every pair of systems gets one reference per segment, from a third family. Segments without such a
 reference are left out under standard references, too. Human translations are neither scored nor drawn.
 
 The result for systems is the share of pairs in people's order. For segments it is tau-b over all outputs, where the
@@ -36,7 +36,7 @@ ErrorFree = Literal["errors", "score"]
 Place = tuple[int, int, int]
 """Scored system, system whose output is the reference, segment."""
 Drawn = Mapping[tuple[int, int], Index]
-"""For every pair of systems the system whose output is the reference of each segment."""
+"""For every pair of systems, the system whose output is the reference of each segment."""
 _TAU = Correlation("kendall-b")
 _LOG = logging.getLogger("prism_mt")
 
@@ -47,7 +47,7 @@ class StudyOptions(Config):
 
     level: StudyLevel = option("judge segments, or pairs of systems", "segments")
     draw: Draw = option(
-        "md5: the text with the smallest MD5 among the distinct candidates, as Vamvas et al. do; random: any candidate",
+        "md5: the text with the smallest MD5 among the distinct candidates, as in Vamvas et al.; random: any candidate",
         "md5",
     )
     draws: int = option(
@@ -65,7 +65,7 @@ class StudyOptions(Config):
 
 @dataclass(frozen=True)
 class StudiedMetric:
-    """A metric's scores under standard references, and the metric itself where others can be computed."""
+    """A metric's scores under standard references, and the metric itself if further scores can be computed."""
 
     standard: MetricScores
     scorer: TextScorer | None = None
@@ -73,7 +73,7 @@ class StudiedMetric:
 
 @dataclass(frozen=True)
 class Effect:
-    """One metric under both kinds of references; NaN where its scores under machine translation are not known."""
+    """One metric under both kinds of references; NaN if its scores under machine translation are unknown."""
 
     metric: str
     standard: float
@@ -96,7 +96,7 @@ class ReferenceStudy:
     pair: str
     options: StudyOptions
     segments: float
-    """Segments with a machine-translated reference, on average over pairs of systems."""
+    """Segments with a machine-translated reference, averaged over pairs of systems."""
     judged: int
     families: Mapping[str, tuple[str, ...]]
     """Families of more than one system."""
@@ -134,9 +134,9 @@ def study_references(
 def error_free(judgments: Judgments, rule: ErrorFree = "errors") -> Mask:
     """Outputs (systems × segments) without errors.
 
-    By `errors`, no rater marked one; ratings without lists of errors must then be MQM penalties, of which 0 is free.
-    By `score`, the score is not below 0: the test of Vamvas et al., which lets nearly all outputs through where the
-    scores are not penalties, as in the length-normalized scores of English–Russian.
+    With `errors`, no rater marked one; ratings without error lists must then be MQM penalties, where 0 is error-free.
+    With `score`, the score is not negative: the test of Vamvas et al., which accepts nearly all outputs if the scores
+    are not penalties, as in the length-normalized scores of English–Russian.
     """
     rated = ~np.isnan(judgments.scores)
     if rule == "score":
@@ -145,7 +145,7 @@ def error_free(judgments: Judgments, rule: ErrorFree = "errors") -> Mask:
         return rated & ~judgments.ratings.marked(*judgments.scores.shape)
     if (judgments.scores > 0).any():
         raise PrismError(
-            f"{judgments.place} has scores above 0 and no lists of errors: these do not tell what is free of errors"
+            f"{judgments.place} has positive scores and no error lists, so it is unknown which outputs are error-free"
         )
     free: Mask = judgments.scores == 0.0
     return free
@@ -170,11 +170,11 @@ class ReferencePlan:
         return self.free & ~related[:, None]
 
     def mean_segments(self) -> float:
-        """Segments with a reference, on average over pairs of systems."""
+        """Segments with a reference, averaged over pairs of systems."""
         return float(np.mean([scored.sum() for scored in self.pairs.values()]))
 
     def draw(self, order: Matrix) -> Drawn:
-        """For every pair the system whose output is the reference of each segment: the first by `order`."""
+        """For every pair, the system whose output is the reference of each segment: the first by `order`."""
         return {
             pair: np.where(self.candidates(*pair), order, np.inf).argmin(axis=0).astype(np.int64)
             for pair in self.pairs
@@ -205,7 +205,7 @@ class ReferencePlan:
             return self._taus(scores, options)
         means = self.judgments.system_means()
         gaps = [_mean(pair[0] - pair[1]) for pair in scores]
-        # A pair that the metric has no gap for is left out, a tie is wrong.
+        # A pair without a human gap is left out, a tie is wrong.
         right = [
             gap * (means[one] - means[other]) > 0
             for (one, other), gap in zip(self.pairs, gaps, strict=True)
@@ -242,7 +242,7 @@ class ReferencePlan:
 def score_places(metric: TextScorer, judgments: Judgments, places: Iterable[Place]) -> dict[Place, float]:
     """Score outputs against outputs of other systems; higher is better in the result."""
     if "ref" not in metric.metric.needs:
-        raise PrismError(f"{metric.name} does not use references: there is nothing to compare")
+        raise PrismError(f"{metric.name} does not use references: nothing to compare")
     if judgments.texts is None:
         raise PrismError(f"{judgments.place} has no texts to score: name a file that has them")
     found: list[tuple[Place, Segment]] = []
@@ -263,7 +263,7 @@ def _draws(plan: ReferencePlan, options: StudyOptions) -> list[Drawn]:
 
 
 def digest_ranks(plan: ReferencePlan) -> Matrix:
-    """Rank texts of a segment by their MD5, so that equal outputs of several systems do not win by number."""
+    """Rank texts of a segment by MD5, so that equal outputs of several systems have no advantage."""
     ranks = np.full(plan.free.shape, np.inf)
     for segment in np.flatnonzero(plan.free.any(axis=0)).tolist():
         systems = np.flatnonzero(plan.free[:, segment]).tolist()
@@ -291,7 +291,7 @@ def _effect(
     standard = _mean(plan.standard(scores, options))
     if studied.scorer is None:
         return Effect(studied.standard.metric, standard, float("nan"), float("nan"))
-    # What has no standard reference counts in neither of the two results.
+    # What has no standard reference counts in neither result.
     needed = {place for one in drawn for place in plan.places(one) if not np.isnan(scores[place[0], place[2]])}
     known = score_places(studied.scorer, judgments, sorted(needed, key=lambda place: place[::-1]))
     values = np.concatenate([plan.machine(one, known, options) for one in drawn])
@@ -308,7 +308,7 @@ def _output(judgments: Judgments, system: int, segment: int) -> str:
 
 
 def _mean(values: Vector) -> float:
-    """The mean of those that are known."""
+    """The mean of the known values."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")
 

@@ -1,4 +1,4 @@
-"""Scores of Multidimensional Quality Metrics from lists of errors, with the weights of Freitag et al. (2021)."""
+"""MQM scores from error lists, with the weights of Freitag et al. (2021)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -26,7 +26,7 @@ def penalty(category: str, severity: str, non_translation: float = NON_TRANSLATI
 
 
 def score_errors(errors: Iterable[Error], non_translation: float = NON_TRANSLATION) -> float:
-    """Minus the sum of the penalties, added in the order of the errors: published counts depend on the last bits."""
+    """Negated sum of the penalties, added in the order of the errors: published counts depend on the last bits."""
     total = 0.0
     for error in errors:
         total += penalty(error.category, error.severity, non_translation)
@@ -34,7 +34,7 @@ def score_errors(errors: Iterable[Error], non_translation: float = NON_TRANSLATI
 
 
 def score_from_errors(judgments: Judgments, non_translation: float = NON_TRANSLATION) -> Judgments:
-    """Replace the scores of ratings that list errors by those of the weights above."""
+    """Replace the scores of ratings with error lists by those of the weights above."""
     ratings = judgments.ratings
     scores = ratings.score.copy()
     for row, errors in enumerate(ratings.errors):
@@ -45,6 +45,6 @@ def score_from_errors(judgments: Judgments, non_translation: float = NON_TRANSLA
                 system, segment = judgments.systems[ratings.system[row]], judgments.segments[ratings.segment[row]]
                 raise PrismError(
                     f"{judgments.place}, segment {segment} of {system}: {error}; "
-                    "the scores of the file itself can be taken with given_scores (--given-scores)"
+                    "use the file's own scores with `given_scores=`"
                 ) from error
     return replace(judgments, ratings=replace(ratings, score=scores), system_scores=None)

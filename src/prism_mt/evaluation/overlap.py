@@ -1,4 +1,4 @@
-"""Whether a model is judged on segments that it has learned from."""
+"""Detect models judged on segments that they were trained on."""
 
 import hashlib
 import logging
@@ -10,12 +10,12 @@ _LOG = logging.getLogger("prism_mt")
 
 
 def segment_key(pair: str, source: str) -> str:
-    """What stands for a segment where its text should not be kept."""
+    """Identify a segment without keeping its text."""
     return hashlib.sha256(f"{pair}\t{source}".encode()).hexdigest()[:16]
 
 
 def warn_of_overlap(learned: Collection[str], judgments: Judgments, model: str) -> None:
-    """Say so when segments of these judgments are among those that `model` learns from."""
+    """Warn if segments of these judgments are in the training data of `model`."""
     sources = judgments.texts.sources if judgments.texts is not None else ()
     shared = sum(source is not None and segment_key(judgments.pair, source) in learned for source in sources)
     if shared:

@@ -1,4 +1,4 @@
-"""How metrics are judged, as data: level, statistic, ties, significance test; and those of the shared tasks."""
+"""Evaluation protocols as data: level, statistic, ties, significance test; and those of the shared tasks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,10 +36,9 @@ _FITTING: dict[Level, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything that a table of results depends on besides the data.
+    """Everything that a results table depends on besides the data.
 
-    `accuracy` is over pairs of outputs of one segment, or over pairs of systems; `over` averages correlations of
-    segments only.
+    `accuracy` is over output pairs of one segment, or over system pairs; `over` averages correlations of segments only.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Protocol:
     over: Averaging = "none"
     ties: TieRule = "discordant"
     human_scores: tuple[str, ...] = ()
-    """Columns or kinds of human scores, best first, to take of data that have several."""
+    """Preferred columns or kinds of human scores, best first, for data with several."""
     references: tuple[tuple[str, str, str], ...] = ()
     """Standard references: test set, language pair and name."""
 
@@ -71,7 +70,7 @@ class Protocol:
             )
 
     def standard_reference(self, testset: str, pair: str) -> str | None:
-        """The name of the standard reference of a test set, None where the protocol does not know it."""
+        """The name of a test set's standard reference; None if the protocol does not know it."""
         return next((name for known, lp, name in self.references if (known, lp) == (testset, pair)), None)
 
 
@@ -79,7 +78,7 @@ def _references(testset: str, **names: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((testset, pair.replace("_", "-"), name) for pair, name in names.items())
 
 
-# As mt-metrics-eval has them.
+# As in mt-metrics-eval.
 _WMT21 = (
     *_references("wmt21.news", en_de="refC", zh_en="refB", en_ru="refA"),
     *_references("wmt21.tedtalks", en_de="refA", zh_en="refB", en_ru="refA"),
@@ -261,7 +260,7 @@ PROTOCOLS: Mapping[str, Protocol] = {protocol.name: protocol for protocol in _AL
 
 @dataclass(frozen=True)
 class Suite:
-    """Several protocols whose mean ranks metrics, as the shared tasks' main table does."""
+    """Several protocols whose mean ranks metrics, as in the shared tasks' main table."""
 
     name: str
     description: str
@@ -289,7 +288,7 @@ SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 
 
 def get_protocol(name: str | Protocol) -> Protocol:
-    """A protocol by its name; one that is no name is returned as it is."""
+    """Look up a protocol by name; a protocol is returned unchanged."""
     if isinstance(name, Protocol):
         return name
     if name not in PROTOCOLS:

@@ -1,6 +1,6 @@
-"""Training pairs from human judgments: two outputs of one segment of which the same rater prefers one.
+"""Training pairs from human judgments: two outputs of a segment of which the same rater prefers one.
 
-They are kept segment by segment, so that training decodes every output once and not once per pair:
+They are stored segment by segment, so that training decodes every output once rather than once per pair:
 
     {"lp": "en-de", "segment": "7", "src": …, "ref": …, "outputs": [texts], "scores": [means over raters],
      "pairs": [[better, worse], …]}     places among the outputs; what two raters say is there twice
@@ -31,7 +31,7 @@ _LOG = logging.getLogger("prism_mt")
 
 @dataclass(frozen=True)
 class RankedSegment:
-    """The outputs of one segment and which of them people prefer."""
+    """The outputs of one segment and which of them humans prefer."""
 
     lp: str
     segment: str
@@ -41,7 +41,7 @@ class RankedSegment:
     scores: tuple[float, ...]
     """Means over raters, higher is better."""
     pairs: tuple[tuple[int, int], ...]
-    """Places of the better and the worse output; one pair for each rater who says so."""
+    """Indices of the better and the worse output; one pair per rater who says so."""
 
 
 @dataclass
@@ -55,10 +55,10 @@ class _Rated:
 def rank_segments(
     judgments: Judgments, minimum: float = 0.1, reference: str | None = None, humans: bool = True
 ) -> list[RankedSegment]:
-    """Pair the outputs that each rater scored more than `minimum` apart; segments without a pair are left out.
+    """Pair the outputs that a rater scored more than `minimum` apart; segments without a pair are left out.
 
-    Human translations take part like any other output, unless `humans` is false.
-    The differences are those of floating-point sums: the published counts depend on it.
+    Human translations are treated like any other output, unless `humans` is false. The differences are those of
+    floating-point sums: the published counts depend on it.
     """
     _check_raters(judgments)
     reference = choose_reference(judgments, reference)
@@ -85,8 +85,8 @@ def split_off(
 ) -> tuple[list[RankedSegment], list[RankedSegment]]:
     """Hold out exactly the last `pairs` pairs of every language pair, as published.
 
-    One segment of each then has pairs on both sides. With `whole_segments` the number is rounded up, so that nothing is
-    validated on texts that it was trained on.
+    One segment of each then has pairs on both sides. With `whole_segments` the number is rounded up, so that validation
+    never uses texts seen in training.
     """
     totals: Counter[str] = Counter()
     for segment in segments:
@@ -107,14 +107,14 @@ def split_off(
             held_out[segment.lp] += missing
     for lp, total in totals.items():
         if held_out[lp] == total:
-            raise PrismError(f"{lp} has only {total:,} pairs, and {pairs:,} are to be held out: hold out fewer")
+            raise PrismError(f"{lp} has only {total:,} pairs, but {pairs:,} are to be held out: hold out fewer")
     return kept[::-1], held[::-1]
 
 
 def within_length(
     segments: Iterable[RankedSegment], length: Callable[[str], int], limit: int
 ) -> list[RankedSegment]:
-    """Without texts that are empty or longer than `limit`, in whatever `length` counts; says how many it drops."""
+    """Drop texts that are empty or longer than `limit`, as counted by `length`, and report how many."""
     kept: list[RankedSegment] = []
     dropped, before = 0, 0
     for segment in segments:
@@ -145,7 +145,7 @@ def write_ranked(path: Path, segments: Iterable[RankedSegment]) -> None:
 
 
 def read_ranked(path: Path) -> list[RankedSegment]:
-    """Read what `write_ranked` wrote."""
+    """Read a file written by `write_ranked`."""
     found = []
     for where, record in json_records(path):
         segment = from_table(record, RankedSegment, where)
@@ -154,7 +154,7 @@ def read_ranked(path: Path) -> list[RankedSegment]:
         if not segment.pairs:
             raise PrismError(f"{where}: no pairs: leave this segment out")
         if len(segment.scores) != count or not fit:
-            raise PrismError(f"{where}: its scores or pairs do not fit its {count} outputs")
+            raise PrismError(f"{where}: its scores or pairs do not match its {count} outputs")
         found.append(segment)
     if not found:
         raise PrismError(f"{path} has no pairs: make them with `prism judgments pairs`")
@@ -167,7 +167,7 @@ def count_pairs(segments: Iterable[RankedSegment]) -> int:
 
 
 def segment_keys(segments: Iterable[RankedSegment]) -> frozenset[str]:
-    """What a model that is fine-tuned on these segments must not be judged on."""
+    """Keys of segments that a model fine-tuned on them must not be judged on."""
     return frozenset(segment_key(segment.lp, segment.src) for segment in segments)
 
 
@@ -187,7 +187,7 @@ def _by_segment(judgments: Judgments) -> list[_Rated]:
 
 
 def _check_raters(judgments: Judgments) -> None:
-    """A rater who rated a single output can never be paired, which is more likely a mistake in the file."""
+    """Reject raters of a single output: they can never be paired, so the file is probably wrong."""
     ratings = judgments.ratings
     if not len(ratings):
         raise PrismError(f"{judgments.place} has no ratings of single outputs")
@@ -200,7 +200,7 @@ def _check_raters(judgments: Judgments) -> None:
             )
             raise PrismError(
                 f"{judgments.place}: rater {ratings.raters[rater]} rated a single output, {output}, which cannot be "
-                "compared with another one of theirs: take this rating out or correct the rater's name"
+                "compared with another one of theirs: remove this rating or correct the rater's name"
             )
 
 
@@ -237,7 +237,7 @@ def _ranked(
 
 
 def _only(segment: RankedSegment, pairs: Sequence[tuple[int, int]]) -> RankedSegment:
-    """With these pairs and the outputs that take part in them."""
+    """The segment with only these pairs and the outputs that occur in them."""
     used = sorted({place for pair in pairs for place in pair})
     place = {old: new for new, old in enumerate(used)}
     return dataclasses.replace(

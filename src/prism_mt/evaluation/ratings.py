@@ -1,4 +1,4 @@
-"""What single raters said of single outputs: a table of ratings with the errors that were marked."""
+"""Individual ratings: a table of who rated which output, with the errors marked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,19 +8,19 @@ import numpy as np
 from prism_mt.stats.arrays import Index, Mask, Matrix, Vector
 
 ALL_RATERS = "all"
-"""The rater of scores that are averages or come without a name."""
-# Means of the same numbers added in another order must stay equal: people's ties matter.
+"""The rater of scores that are averages or have no rater."""
+# Means of the same numbers added in another order must stay equal: human ties matter.
 _DECIMALS = 9
 
 
 @dataclass(frozen=True)
 class Error:
-    """An error that a rater marked, with its place in the output or in the source where that is known."""
+    """An error marked by a rater, with its span in the output or in the source if known."""
 
     category: str
     severity: str
     span: tuple[int, int] | None = None
-    """Characters from the first to the one after the last."""
+    """Character offsets of the start and the end (exclusive)."""
     in_source: bool = False
 
 
@@ -37,7 +37,7 @@ class Ratings:
     segment: Index
     score: Vector
     errors: tuple[Errors | None, ...] = ()
-    """Errors of every rating, None where a rating has no list of errors; empty where none has one."""
+    """Error lists of the ratings; None for a rating without one; empty if no rating has one."""
 
     def __post_init__(self) -> None:
         columns = (self.rater, self.system, self.segment, self.score)
@@ -51,8 +51,8 @@ class Ratings:
 
     @classmethod
     def from_matrix(cls, scores: Matrix) -> "Ratings":
-        """Take averaged scores (systems × segments, NaN where there is none) as the ratings of one rater."""
-        # Segment by segment, the order in which files have them.
+        """Treat averaged scores (systems × segments, NaN if missing) as the ratings of one rater."""
+        # Segment by segment, the usual order of files.
         segment, system = np.nonzero(~np.isnan(scores.T))
         rater = np.zeros(len(segment), dtype=np.int64)
         return cls((ALL_RATERS,), rater, system, segment, scores[system, segment])
@@ -86,7 +86,7 @@ class Ratings:
         return found
 
     def select(self, systems: Index, segments: Index) -> "Ratings":
-        """Keep ratings by the new places of systems and segments; -1 leaves one out."""
+        """Keep ratings by the new indices of systems and segments; -1 drops one."""
         system, segment = systems[self.system], segments[self.segment]
         kept = (system >= 0) & (segment >= 0)
         errors = tuple(own for own, keep in zip(self.errors, kept, strict=True) if keep) if self.errors else ()

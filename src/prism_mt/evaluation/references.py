@@ -1,4 +1,4 @@
-"""Which reference outputs are compared to, where judgments come with several."""
+"""Choice of the reference if judgments come with several."""
 
 import re
 
@@ -8,10 +8,10 @@ from prism_mt.evaluation.protocols import Protocol
 
 
 def choose_reference(judgments: Judgments, name: str | None = None, protocol: Protocol | None = None) -> str:
-    """The reference of that name; otherwise the standard one by the data or by the protocol, or the only one.
+    """Return the reference of that name, or the standard one according to the data or the protocol, or the only one.
 
-    A protocol knows the standard references of its own test sets, which it recognizes by a name that stands in the
-    data. The name of a file decides nothing.
+    A protocol knows the standard references of its own test sets, which it recognizes by a name in the data. File names
+    decide nothing.
     """
     if judgments.texts is None:
         raise PrismError(f"{judgments.place} has no texts, and so no references: name a file that has them")

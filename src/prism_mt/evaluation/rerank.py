@@ -1,4 +1,4 @@
-"""Choose the best of several translations with any metric: minimum Bayes risk, or the score by itself."""
+"""Choose the best of several translations with any metric: minimum Bayes risk, or the candidate's own score."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,7 +24,7 @@ def rerank(
     config: EngineConfig | None = None,
     runtime: Runtime | None = None,
 ) -> list[list[Hypothesis]]:
-    """Sort the distinct candidates of every segment, the best first, each with the score that decides.
+    """Sort the distinct candidates of every segment, best first, each with its score.
 
     A metric that needs a reference takes all candidates, or the `pseudo_refs` of the segment, as references (minimum
     Bayes risk); others score a candidate by itself or given its source. Higher scores are better, whatever the metric:
@@ -71,7 +71,7 @@ def check_pseudo_references(metric: Metric, references: Sequence[Sequence[str]] 
 
 
 def check_rerank(metric: Metric, lang: str, has_sources: bool) -> None:
-    """Stop where a metric lacks what it needs."""
+    """Fail if a metric lacks what it needs."""
     if metric.needs_language and not lang:
         raise PrismError(f"{metric.label} needs the language of the candidates: set `lang=`")
     if "src" in metric.needs and not has_sources:
@@ -79,7 +79,7 @@ def check_rerank(metric: Metric, lang: str, has_sources: bool) -> None:
 
 
 def utility(metric: Metric, scorer: Scorer) -> Utility:
-    """Make a utility of a metric: the other candidate takes the place of the reference, and higher is better."""
+    """Make a utility from a metric: the other candidate serves as the reference, and higher is better."""
     sign = -1.0 if metric.lower_is_better else 1.0
 
     def values(comparisons: Iterable[Comparison]) -> Iterator[float]:

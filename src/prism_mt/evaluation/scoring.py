@@ -1,4 +1,4 @@
-"""Scores of the judged texts, computed here with any metric."""
+"""Compute metric scores of the judged texts."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -24,11 +24,11 @@ class TextScorer:
     metric: Metric
     scorer: Scorer
     label: str = ""
-    """Name in tables, where it is not the metric's own."""
+    """Name in tables, if it differs from the metric's own."""
 
     @property
     def name(self) -> str:
-        """What tables call the metric."""
+        """The metric's name in tables."""
         return self.label or self.metric.label
 
     def score(self, segments: Iterable[Segment]) -> Iterator[SegmentScore]:
@@ -39,10 +39,10 @@ class TextScorer:
 def score_texts(
     metric: TextScorer, judgments: Judgments, reference: str | None = None, only_judged: bool = False
 ) -> MetricScores:
-    """Score the outputs of the judged systems against a reference (may be left out where there is only one).
+    """Score the outputs of the judged systems against a reference (may be omitted if there is only one).
 
-    An output without text or reference gets NaN. `only_judged` leaves out what nobody judged; system scores are then
-    those of the judged outputs.
+    An output without text or reference gets NaN. `only_judged` leaves out outputs without judgments; system scores are
+    then those of the judged outputs.
     """
     texts = judgments.texts
     if texts is None:
@@ -50,7 +50,7 @@ def score_texts(
     reference = choose_reference(judgments, reference) if "ref" in metric.metric.needs else None
     judged = judgments.judged() if only_judged else np.ones_like(judgments.scores, dtype=np.bool_)
     if reference in judgments.systems:
-        _LOG.warning("%s: %s is the reference and not judged against itself", judgments.place, reference)
+        _LOG.warning("%s: %s is the reference and is not judged against itself", judgments.place, reference)
         judged = judged & (np.array(judgments.systems) != reference)[:, None]
     places = [(row, column) for column, row in np.argwhere(judged.T).tolist()]
     found = _segments(texts, judgments.systems, places, reference, "src" in metric.metric.needs)
@@ -114,7 +114,7 @@ def _segments(
     reference: str | None,
     needs_source: bool,
 ) -> Iterator[tuple[tuple[int, int], Segment]]:
-    """The outputs at these places that have everything a metric needs, all systems of a segment together."""
+    """The outputs at these indices that have everything a metric needs, all systems of a segment together."""
     missing = [system for system in systems if system not in texts.outputs]
     if missing:
         raise PrismError(f"no texts of {', '.join(missing)}, but they are judged")

@@ -28,13 +28,13 @@ class SweepPoint:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All points, and the one that is best on the development set (of equals the first)."""
+    """All points, and the best one on the development set (among equals, the first)."""
 
     metrics: tuple[str, ...]
     points: tuple[SweepPoint, ...]
     best: SweepPoint
     standardized: bool = True
-    """Whether all metrics had the same spread before they were weighted."""
+    """Whether all metrics were scaled to the same spread before weighting."""
 
 
 def sweep(
@@ -66,7 +66,7 @@ def sweep(
 
 
 def simplex(parts: int, steps: int) -> Iterator[tuple[float, ...]]:
-    """All ways to share 1 among `parts` in units of 1/steps, the first part growing slowest."""
+    """All ways to divide 1 among `parts` in units of 1/steps, the first part growing slowest."""
 
     def counts(left: int, parts: int) -> Iterator[tuple[int, ...]]:
         if parts == 1:
@@ -80,26 +80,26 @@ def simplex(parts: int, steps: int) -> Iterator[tuple[float, ...]]:
 
 
 def is_called(metric: MetricScores, name: str) -> bool:
-    """Whether a metric has that name, or one that begins with it as a word."""
+    """Whether a metric has that name, or one that starts with it as a word."""
     return re.match(rf"{re.escape(name)}(?![\w+])", metric.metric) is not None
 
 
 def find_metric(metrics: Sequence[MetricScores], name: str) -> MetricScores:
-    """The metric of that name, or the only one whose name begins with it as a word (`chrF` finds `chrF-refA`).
+    """Find the metric of that name, or the only one whose name starts with it as a word (`chrF` finds `chrF-refA`).
 
-    It is called by the name asked for, so that results of several language pairs come together.
+    It is renamed to the requested name, so that results of several language pairs can be combined.
     """
     exact = [metric for metric in metrics if metric.metric == name]
     found = exact or [metric for metric in metrics if is_called(metric, name)]
     if len(found) == 1:
         return replace(found[0], metric=name)
     known = ", ".join(metric.metric for metric in found or metrics)
-    problem = "is the beginning of several metrics" if found else "is not among the metrics"
+    problem = "is the start of several metric names" if found else "is not among the metrics"
     raise PrismError(f"{name!r} {problem}: {known}")
 
 
 def combine(judgments: Judgments, metrics: Sequence[MetricScores], weights: Sequence[float]) -> MetricScores:
-    """The weighted sum of metrics, of which error rates are turned around, in the order of the judgments."""
+    """The weighted sum of metrics, with error rates negated, in the order of the judgments."""
     scores: Matrix = sum(
         (weight * _segment_scores(metric, judgments) for metric, weight in zip(metrics, weights, strict=True)),
         np.zeros_like(judgments.scores),
@@ -115,7 +115,7 @@ def combine(judgments: Judgments, metrics: Sequence[MetricScores], weights: Sequ
 
 
 class _Scales:
-    """Standard deviations of metrics on the development set; means do not matter to any statistic."""
+    """Standard deviations of metrics on the development set; means do not affect any statistic."""
 
     def __init__(self, names: Sequence[str], dev: Sequence[JudgmentsAndScores], protocol: Protocol) -> None:
         self._by_pair: dict[tuple[str, str], float] = {}
@@ -144,7 +144,7 @@ def _mean_result(
     results = []
     for judgments, metrics in data:
         scaled = [w / (scales.of(n, judgments.pair) if scales else 1) for n, w in zip(names, weights, strict=True)]
-        # A metric with weight 0 must not matter, not even by what it has not scored.
+        # A metric with weight 0 must not matter, not even through missing scores.
         used = [(find_metric(metrics, n), w) for n, w in zip(names, scaled, strict=True) if w]
         combined = combine(judgments, [metric for metric, _ in used], [weight for _, weight in used])
         results.append(compare_metrics(judgments, [combined], protocol, Resampling()).value(combined.metric))

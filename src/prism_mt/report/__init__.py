@@ -1,1 +1,1 @@
-"""Reports: results as text, TSV, JSON, LaTeX and pictures."""
+"""Reports: results as text, TSV, JSON, LaTeX, HTML and plots."""

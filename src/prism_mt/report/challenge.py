@@ -25,7 +25,7 @@ class Challenge:
     result: ChallengeResult
 
     def tables(self) -> list[Table]:
-        """Return accuracy by phenomenon, and by language where there are several."""
+        """Return accuracy by phenomenon, and by language if there are several."""
         found = [self._table("phenomenon", self.result.phenomena)]
         if len(self.result.languages) > 1:
             found.append(self._table("language", self.result.languages))
@@ -54,7 +54,7 @@ class Challenge:
             left_out = int(np.isnan(outcome.right).sum())
             if left_out:
                 found.append(
-                    f"{outcome.metric}: {left_out:,} contrasts left out, in languages that it does not know"
+                    f"{outcome.metric}: {left_out:,} contrasts left out, in languages that it does not support"
                 )
         return tuple(found)
 
@@ -63,7 +63,7 @@ class Challenge:
         return render_all(self.tables(), format, width)
 
     def plot(self, path: str | Path) -> None:
-        """Draw accuracy by phenomenon; the ending of the path (png, pdf, svg) says how."""
+        """Plot accuracy by phenomenon; the suffix of the path (png, pdf, svg) determines the format."""
         from prism_mt.report.plots import plot_groups
 
         result = self.result
@@ -94,7 +94,7 @@ def challenge(
 
     `files` are in the layout of DEMETR or ACES. `builtin` perturbs references instead: those of the package, or
     parallel `texts` by language (a file has a JSON object on each line, or plain text in one language), of which
-    the first `segments` are taken. Languages that a model does not know are left out.
+    the first `segments` are used. Languages that a model does not support are left out.
     """
     given = [files] if isinstance(files, str | Path) else list(files)
     chosen = make_metrics([metrics] if isinstance(metrics, str | Metric) else metrics)

@@ -1,4 +1,4 @@
-"""Tables of systems that are compared with one another."""
+"""Tables of system comparisons."""
 
 import math
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from prism_mt.report.verdict import join
 
 _TESTS = {"bootstrap": "paired bootstrap", "randomization": "paired approximate randomization"}
 
-RANKS = "A new rank begins with a system that is significantly worse than one of the rank above."
+RANKS = "A new rank starts with a system that is significantly worse than one of the rank above."
 
 
 def digits(comparison: Comparison) -> int:
-    """Decimals that mean something on this test set: two digits of the uncertainty of a score."""
+    """Number of meaningful decimals on this test set: two digits of a score's uncertainty."""
     spread = [own.high - own.low for own in comparison.intervals if own.high > own.low]
     if not spread:
         return 2 if comparison.metric.system_scores.max() >= 10 else 3
@@ -23,7 +23,7 @@ def digits(comparison: Comparison) -> int:
 
 
 def ranking_table(comparison: Comparison, baseline: int, options: Significance) -> Table:
-    """Systems from best to worst, each with its interval and what became of it against the baseline."""
+    """Systems from best to worst, each with its interval and its comparison with the baseline."""
     scores = comparison.metric
     places = digits(comparison)
     columns = (
@@ -63,7 +63,7 @@ def ranking_table(comparison: Comparison, baseline: int, options: Significance) 
 
 
 def wide_table(comparisons: Sequence[Comparison], baseline: int, options: Significance) -> Table:
-    """A row per system, and of every metric the score, half of its interval, and p against the baseline."""
+    """A row per system, with each metric's score, half of its interval, and p against the baseline."""
     first = comparisons[0]
     columns = [Column("system")]
     for one in comparisons:
@@ -89,7 +89,7 @@ def wide_table(comparisons: Sequence[Comparison], baseline: int, options: Signif
 
 
 def parts_table(comparison: Comparison) -> Table:
-    """What the scores of a metric are made of, such as the precisions and the brevity penalty of BLEU."""
+    """Components of a metric's scores, such as BLEU's precisions and brevity penalty."""
     scores = comparison.metric
     names = list(scores.parts[0])
     columns = [Column("system"), number(scores.metric, digits(comparison))]
@@ -126,7 +126,7 @@ def guidance(comparison: Comparison) -> str:
 
 
 def pairs_table(comparison: Comparison) -> Table:
-    """p-values of every pair; significant ones stand out."""
+    """p-values of every pair; significant ones are marked."""
     order, names = comparison.order, comparison.metric.systems
     columns = (Column("system"), *(p_value(names[place]) for place in order))
     rows = [(names[a], *(None if a == b else float(comparison.p[a, b]) for b in order)) for a in order]
@@ -138,7 +138,7 @@ def pairs_table(comparison: Comparison) -> Table:
 
 
 def buckets_table(comparison: Comparison, buckets: Buckets) -> Table:
-    """Scores on parts of the test set, which are not tested and so carry no mark."""
+    """Scores on parts of the test set, which are not tested and so not marked."""
     scores, places = comparison.metric, digits(comparison)
     columns = (
         Column(buckets.title),
@@ -152,7 +152,7 @@ def buckets_table(comparison: Comparison, buckets: Buckets) -> Table:
 
 
 def agreement_table(found: Sequence[Agreement]) -> Table:
-    """How much the metrics agree among themselves."""
+    """Agreement between metrics."""
     columns = (Column("metric"), Column("and"), number("tau-b of outputs"), number("Pearson of systems"))
     rows = tuple((one.first, one.second, one.segments, one.systems) for one in found)
     return Table(columns, rows, "Agreement between metrics")
@@ -165,5 +165,5 @@ def _caption(scores: MetricScores, all_metrics: Sequence[Comparison] = ()) -> st
 
 
 def about(options: Significance) -> str:
-    """Say what the mark in a table means."""
+    """Explain the mark in a table."""
     return f"* p < {SIGNIFICANT:g}, {_TESTS[options.test]}, {options.count:,} draws, seed {options.seed}"

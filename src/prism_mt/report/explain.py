@@ -1,4 +1,4 @@
-"""Why a score is what it is: the pieces of a text, each with its log-probability."""
+"""Explain a score: the pieces of a text with their log-probabilities."""
 
 import io
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from prism_mt.report.errors import describe_span
 if TYPE_CHECKING:
     from rich.text import Text
 
-# A log-probability at which the color is at its strongest.
+# The log-probability with the strongest color.
 _STRONGEST = -8.0
 
 
@@ -79,9 +79,9 @@ def explain(
     config: EngineConfig | None = None,
     runtime: Runtime | None = None,
 ) -> Explanation:
-    """Show which pieces of a translation make its score, given its reference or its source."""
+    """Show which pieces of a translation determine its score, given its reference or its source."""
     if (ref is None) == (src is None):
-        raise PrismError("give either `ref=` or `src=`")
+        raise PrismError("pass either `ref=` or `src=`")
     chosen = make_metric(metric or ("prism-ref" if ref is not None else "prism-src"))
     if not chosen.has_tokens:
         raise PrismError(f"{chosen.label} has no pieces to show: choose prism-ref or prism-src")
@@ -108,12 +108,12 @@ def lowest(trace: TokenTrace) -> tuple[str, float]:
 
 
 def strength(score: float) -> float:
-    """How strong the color of a log-probability is, from 0 (certain) to 1."""
+    """Color intensity for a log-probability, from 0 (certain) to 1."""
     return min(max(score / _STRONGEST, 0.0), 1.0)
 
 
 def _lines(trace: TokenTrace, width: int) -> list["Text"]:
-    """Pairs of lines of columns that fit the width."""
+    """Lines of columns that fit the width, in pairs."""
     from rich.cells import cell_len
     from rich.style import Style
     from rich.text import Text

@@ -1,4 +1,4 @@
-"""What looks like a mistake in outputs: empty ones, the same for different segments, another language."""
+"""Warnings about suspicious outputs: empty ones, the same output for different segments, the wrong language."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,12 @@ from prism_mt._core.errors import PrismError
 from prism_mt.text.languages import LanguageCheck, language
 
 EMPTY, REPEATED, FOREIGN = "empty", "repeated", "another language"
-# Short outputs ("Yes.") may well be the right ones for several segments.
+# Short outputs ("Yes.") may well be right for several segments.
 _LONG_ENOUGH = 20
 
 
 def flag(outputs: Sequence[str], sources: Sequence[str], expected: str | None) -> dict[int, list[str]]:
-    """Warnings by segment (from 0). An output is repeated when a different source has it, too."""
+    """Warnings by segment index (from 0). An output is repeated if a segment with a different source has it, too."""
     check = _check(expected)
     first: dict[str, str] = {}
     found: dict[int, list[str]] = {}
@@ -32,4 +32,4 @@ def _check(expected: str | None) -> LanguageCheck | None:
     try:
         return LanguageCheck(language(expected)) if expected else None
     except PrismError:
-        return None  # a language that is not in our table, though the model may know it
+        return None  # a language missing in our table, though the model may support it

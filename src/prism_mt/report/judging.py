@@ -1,4 +1,4 @@
-"""Metrics judged by people: the function `prism_mt.judge` and what it returns."""
+"""Judging metrics: the function `prism_mt.judge` and its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from prism_mt.report.table import Column, Format, Table, number, render_all
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """How well metrics agree with people, on one or more test sets."""
+    """How well metrics agree with humans, on one or more test sets."""
 
     judged: tuple[JudgedMetrics, ...]
     evaluations: tuple[Evaluation, ...]
@@ -52,7 +52,7 @@ class Judging:
 
 @dataclass(frozen=True, eq=False)
 class SuiteJudging:
-    """How well metrics agree with people by all protocols of a suite."""
+    """How well metrics agree with humans under all protocols of a suite."""
 
     suite: Suite
     tasks: tuple[Judging, ...]
@@ -67,7 +67,7 @@ class SuiteJudging:
 
 @dataclass(frozen=True, eq=False)
 class PartsJudging:
-    """How well metrics agree with people on every domain or document."""
+    """How well metrics agree with humans on every domain or document."""
 
     by: Part
     parts: tuple[tuple[Evaluation, ...], ...]
@@ -94,8 +94,8 @@ def judge(
 ) -> Judging:
     """Judge metrics against human judgments, by the rules of a shared task.
 
-    `metrics` are names or metric objects, computed from the texts of the judgments, or scores that are already there.
-    `reference` chooses one of several. Human translations are judged only with `humans`.
+    `metrics` are names or metric objects, computed from the texts of the judgments, or existing scores. `reference`
+    chooses one of several. Human translations are judged only with `humans`.
     """
     rules = get_protocol(protocol)
     given = [judgments] if isinstance(judgments, Judgments) else list(judgments)
@@ -145,8 +145,8 @@ def judge_all_parts(
 
 
 def _pooled_table(judged: Sequence[JudgedMetrics]) -> Table:
-    """Pairs of systems of all language pairs together, as the shared tasks count them."""
+    """Accuracy over system pairs, pooled over all language pairs, as in the shared tasks."""
     found = pooled_accuracy((item.judgments, item.metrics) for item in judged)
     rows = tuple((one.metric, one.accuracy, one.pairs) for one in found)
     columns = (Column("metric"), number("accuracy"), number("pairs", 0))
-    return Table(columns, rows, "Accuracy over pairs of systems, all language pairs pooled")
+    return Table(columns, rows, "Pairwise accuracy over systems, all language pairs pooled")

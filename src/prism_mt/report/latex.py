@@ -27,7 +27,7 @@ _SPECIAL = {
 def to_latex(table: Table) -> str:
     """A `table` environment with booktabs rules; all text is escaped.
 
-    What a mark means stands in the caption. Signatures are comments above: they are for the reader of the source.
+    The caption explains the mark. Signatures are comments above: they are for readers of the source.
     """
     letters = "".join(column.align[0] for column in table.columns)
     lines = [f"% {printable(signature)}" for signature in table.signatures]
@@ -44,12 +44,12 @@ def to_latex(table: Table) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Escape text for LaTeX."""
     return "".join(_SPECIAL.get(character, character) for character in printable(text))
 
 
 def _sentence(text: str) -> str:
-    if text.startswith(("* ", "† ")):  # the sign that marks a number in a terminal; here it is bold
+    if text.startswith(("* ", "† ")):  # the mark of a number on a terminal; here it is bold
         text = f"Bold: {text[2:]}"
     written = escape_latex(text[:1].upper() + text[1:])
     return written if written.endswith((".", "!", "?")) else f"{written}."
@@ -58,7 +58,7 @@ def _sentence(text: str) -> str:
 def _cell(value: Value, column: Column, bold: bool) -> str:
     text = format_value(value, column)
     if isinstance(value, int | float) and text[:1] in "-<" and not is_missing(value):
-        # A hyphen is no minus sign, and < is one only in mathematics.
+        # A hyphen is not a minus sign, and < only works in math mode.
         return f"$\\mathbf{{{text}}}$" if bold else f"${text}$"
     text = escape_latex(text)
     return f"\\textbf{{{text}}}" if bold else text

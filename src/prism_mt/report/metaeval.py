@@ -1,4 +1,4 @@
-"""Tables of how well metrics agree with people."""
+"""Tables of how well metrics agree with humans."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +20,9 @@ _TITLES = {
     "pdp": "PDP",
 }
 BEST_MARK = "†"
-_TIES_NOTE = "all tied: what calling every pair a tie would get; a metric that has no more tells nothing apart"
+_TIES_NOTE = (
+    "all tied: accuracy of calling every pair a tie; a metric with no more than that distinguishes nothing"
+)
 _TESTS = {
     "williams": "Williams' test",
     "perm-both": "PERM-BOTH",
@@ -33,7 +35,7 @@ _TESTS = {
 
 
 def evaluation_table(evaluation: Evaluation) -> Table:
-    """One language pair: the task's statistic, its interval, p-value and rank, and other views beside it."""
+    """One language pair: the task's statistic, its interval, p-value and rank, and other statistics beside it."""
     results = evaluation.results
     titles = [name for name in results[0].others if not all(np.isnan(result.others[name]) for result in results)]
     shows_interval = any(result.interval for result in results)
@@ -70,7 +72,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
-    """All language pairs side by side with their mean, as papers print it; the mean needs a value of every pair."""
+    """All language pairs side by side with their mean, as in papers; the mean needs a value for every pair."""
     columns = (Column("metric"), *(number(title) for title in titles(evaluations)), number("mean"))
     found = [{result.metric: result for result in evaluation.results} for evaluation in evaluations]
     rows: list[tuple[Value, ...]] = [(one.metric, *one.values, one.mean) for one in average(evaluations)]
@@ -112,7 +114,7 @@ def suite_table(suite: Suite, tasks: Sequence[Sequence[Evaluation]], scores: Seq
 
 
 def sweep_table(found: Sweep) -> Table:
-    """Every combination; a note names the one that is best on the development set."""
+    """Every combination; a note names the best one on the development set."""
     columns = (*(Column(name, ".2f", "right") for name in found.metrics), number("development"), number("test"))
     rows = tuple((*point.weights, point.dev, point.test) for point in found.points)
     weights = " + ".join(
@@ -127,10 +129,10 @@ def sweep_table(found: Sweep) -> Table:
 
 
 def disagreement_tables(found: Disagreements, metrics: Sequence[str], place: str) -> list[Table]:
-    """Two tables: what people place higher than the first metric, and the reverse."""
+    """Two tables: what humans rank higher than the first metric, and vice versa."""
     return [
-        _disagreements(found.people_higher, metrics, f"{place}: people higher than {metrics[0]}"),
-        _disagreements(found.metric_higher, metrics, f"{place}: {metrics[0]} higher than people"),
+        _disagreements(found.people_higher, metrics, f"{place}: humans higher than {metrics[0]}"),
+        _disagreements(found.metric_higher, metrics, f"{place}: {metrics[0]} higher than humans"),
     ]
 
 
@@ -160,17 +162,17 @@ def bins_table(models: Mapping[str, Sequence[Bin]]) -> Table:
         for found in bins:
             cells += [found.score, found.count]
         rows.append(tuple(cells))
-    return Table(tuple(columns), tuple(rows), "Mean score by likeness to the reference")
+    return Table(tuple(columns), tuple(rows), "Mean score by similarity to the reference")
 
 
 def statistic_title(protocol: Protocol) -> str:
-    """What the main column is called."""
+    """Title of the main column."""
     name = _TITLES.get(protocol.statistic, protocol.statistic)
     return name if protocol.over == "none" else f"{name} in {protocol.over}"
 
 
 def _note(evaluation: Evaluation) -> str:
-    """What a mark means, with everything that it depends on."""
+    """Explain the mark, with everything that it depends on."""
     test, resampling = evaluation.protocol.test, evaluation.resampling
     if test == "none":
         return "nothing is marked: no test was made"
@@ -195,5 +197,5 @@ def _disagreements(found: Sequence[Disagreement], metrics: Sequence[str], captio
         for item in found
     )
     return Table(
-        tuple(columns), rows, caption, notes=("people and metrics: percentiles among all judged outputs",)
+        tuple(columns), rows, caption, notes=("humans and metrics: percentiles among all judged outputs",)
     )

@@ -1,7 +1,7 @@
-"""The comparison as one self-contained HTML page.
+"""The comparison as a self-contained HTML page.
 
-All that comes from files is untrusted: tables and plots are escaped, texts for the segment browser travel as
-compressed base64 that the script turns into text nodes, and only the page's own script may run.
+Everything that comes from files is untrusted: tables and plots are escaped, texts for the segment browser are
+embedded as compressed base64 that the script turns into text nodes, and only the page's own script may run.
 """
 
 import base64
@@ -74,7 +74,7 @@ class Page:
 
     @property
     def traces(self) -> dict[str, Traces]:
-        """By metric, where it has any."""
+        """Token traces by metric, if it has any."""
         return {
             one.metric.metric: [list(row) for row in zip(*one.metric.tokens, strict=True)]
             for one in self.comparisons
@@ -83,7 +83,7 @@ class Page:
 
 
 def render_page(page: Page) -> str:
-    """The page as HTML; it needs no network and no other file."""
+    """Render the page as HTML; it needs no network and no other file."""
     flags = _flags(page)
     script = page_script()
     words = analyze_words(page.text, _code(page.languages.target))
@@ -154,7 +154,7 @@ def _code(language: str) -> str:
 
 
 def _digest(script: str) -> str:
-    """What a content security policy calls a script."""
+    """The hash of a script for a content security policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -206,7 +206,7 @@ def _parts(comparison: Comparison, buckets: Buckets, places: int) -> str:
 
 def _flags(page: Page) -> list[dict[int, list[str]]]:
     others = [*([page.text.source] if page.text.source else []), *page.text.references]
-    # Metrics of fluency do without both; then no output is known to be repeated for another segment.
+    # Fluency metrics need neither; then no output is known to be repeated for another segment.
     sources = list(others[0]) if others else [""] * page.text.count()
     return [flag(list(lines), sources, page.languages.target or None) for _, lines in page.text.systems]
 
@@ -276,7 +276,7 @@ def _template(name: str) -> "Template":
 
 
 def _cells(table: Table) -> list[list[tuple[str, str, bool]]]:
-    """Of every cell the text, the value to sort by, and whether it stands out."""
+    """Text, sort key and emphasis of every cell."""
     return [
         [
             (_shown(value, column), "" if is_missing(value) else str(value), (r, c) in table.bold)

@@ -28,7 +28,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def check_plot_path(path: Path) -> None:
-    """Fail before the work is done when a picture could not be written after it."""
+    """Fail before the work starts if a plot could not be written afterwards."""
     if path.suffix not in _ENDINGS:
         raise PrismError(f"{path}: a picture's name must end in {', '.join(_ENDINGS)}")
     pyplot()
@@ -129,7 +129,7 @@ def plot_groups(
     path: Path,
     chance: float | None = None,
 ) -> None:
-    """Bars of several metrics side by side for every group, with a line at what chance gives."""
+    """Bars of several metrics side by side for every group, with a line at chance level."""
     height = 0.8 / max(1, len(values))
     figure, axes = pyplot().subplots(figsize=(6, 0.3 * len(groups) * max(1, 0.6 * len(values)) + 1.2))
     for index, (name, own) in enumerate(values.items()):

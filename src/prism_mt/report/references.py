@@ -1,4 +1,4 @@
-"""Tables of metrics under standard and machine-translated references."""
+"""Tables of metrics with standard and machine-translated references."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _STATISTIC = {
 
 
 def study_table(study: ReferenceStudy) -> Table:
-    """One language pair: both results, how much draws differ, and the relative change."""
+    """One language pair: both results, the deviation over draws, and the relative change."""
     columns = (
         Column("metric"),
         *(number(title, 1) for title in ("standard", "machine-translated", "spread")),
@@ -32,7 +32,7 @@ def study_table(study: ReferenceStudy) -> Table:
 
 
 def studies_table(studies: Sequence[ReferenceStudy]) -> Table:
-    """All language pairs side by side with their mean, as the paper prints it."""
+    """All language pairs side by side with their mean, as in the paper."""
     columns = [Column("metric")]
     for title in (*titles(studies), "mean"):
         columns += [number(f"{title} standard", 1), number(f"{title} machine", 1)]
@@ -58,5 +58,5 @@ def _note(study: ReferenceStudy) -> str:
 
 
 def _families(study: ReferenceStudy) -> list[str]:
-    """Which systems never serve as references for each other."""
+    """Systems that never serve as references for each other."""
     return [f"family {name}: {', '.join(systems)}" for name, systems in study.families.items()]

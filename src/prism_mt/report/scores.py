@@ -1,4 +1,4 @@
-"""Scores as text, TSV, JSON and the files of the WMT metrics tasks."""
+"""Scores as text, TSV, JSON and WMT metrics task files."""
 
 import json
 import tempfile
@@ -24,7 +24,7 @@ class TokenSpool:
         self._files = [tempfile.TemporaryFile("w+", encoding="utf-8") for _ in range(systems)]  # noqa: SIM115
 
     def add(self, system: int, result: SegmentScore) -> None:
-        """Remember the tokens of one segment."""
+        """Store the tokens of one segment."""
         traces = [
             {"direction": trace.direction, "pieces": list(trace.pieces), "scores": list(trace.scores)}
             for trace in result.tokens
@@ -32,7 +32,7 @@ class TokenSpool:
         self._files[system].write(json.dumps(traces, ensure_ascii=False) + "\n")
 
     def lines(self, system: int) -> Iterator[str]:
-        """One JSON array per segment: its forced decodings."""
+        """Yield one JSON array per segment: its forced decodings."""
         file = self._files[system]
         file.seek(0)
         for line in file:
@@ -47,9 +47,9 @@ def stream_segments(
     system: str,
     scores: Iterable[SegmentScore],
 ) -> None:
-    """Write the segments of one system as their scores come, so that memory does not grow with their number.
+    """Write the segment scores of one system as they arrive, so that memory does not grow with their number.
 
-    As text there is nothing but a score a line.
+    In text format, each line is just a score.
     """
     head = f"{metric}\t{_cell(system)}"
     if format == "tsv":
@@ -65,16 +65,16 @@ class ScoreReport:
     scores: Scores
     segments: bool = False
     token_spools: Sequence[TokenSpool] = ()
-    """Of every metric, where tokens are wanted."""
+    """Token spools of every metric, if tokens are requested."""
 
     @property
     def results(self) -> list[SystemScores]:
-        """All metrics, and of each all systems."""
+        """All systems of all metrics."""
         return [one for scores in self.scores.values() for one in scores]
 
     @property
     def tokens(self) -> bool:
-        """Whether pieces are shown."""
+        """Whether to show pieces."""
         return bool(self.token_spools)
 
     @property
@@ -84,7 +84,7 @@ class ScoreReport:
 
     @property
     def spools(self) -> list[tuple[TokenSpool, int]]:
-        """For each result its spool and the system's place in it."""
+        """For each result, its spool and the system's index in it."""
         return [
             (spool, place)
             for scores, spool in zip(self.scores.values(), self.token_spools, strict=True)
@@ -124,7 +124,7 @@ class ScoreReport:
                 handle.write(f"{head}\t{index}\t{score!r}\n")
 
     def _write_json(self, handle: IO[str]) -> None:
-        """An object with `results`; written piece by piece, since tokens may not fit into memory."""
+        """Write an object with `results`, piece by piece, since tokens may not fit into memory."""
         handle.write('{"results": [')
         for index, result in enumerate(self.results):
             entry: dict[str, object] = {
@@ -158,7 +158,7 @@ class ScoreReport:
         handle.write("]")
 
     def _write_token_lines(self, handle: IO[str]) -> None:
-        """For people: a line per forced decoding, each piece with its log-probability."""
+        """Write a line per forced decoding, each piece with its log-probability."""
         for result, (spool, system) in zip(self.results, self.spools, strict=True):
             handle.write(
                 f"{result.metric} {printable(result.system)} {result.score:.4f} {printable(result.signature)}\n"
@@ -192,7 +192,7 @@ class ScoreReport:
         return [Table((Column("document"), *columns), tuple(rows))]
 
     def _system_table(self, signature: bool = False) -> Table:
-        """A row per metric and system; in text the signatures stand below, once each."""
+        """A row per metric and system; in text format, signatures follow below, once each."""
         columns = [Column("metric"), Column("system"), number("score", 4)]
         rows: list[tuple[str | float, ...]] = [(r.metric, r.system, r.score) for r in self.results]
         if signature:

@@ -180,7 +180,7 @@ def _percent(share: float) -> str:
 
 
 def _tag(name: str, content: str | Markup = "", **attributes: str | float) -> Markup:
-    """An element; `class_` and `text_anchor` are written as SVG has them, and whatever is not Markup is escaped."""
+    """An element; `class_` and `text_anchor` become SVG attributes, and everything but Markup is escaped."""
     written = Markup("").join(
         Markup(' {}="{}"').format(
             key.rstrip("_").replace("_", "-"), f"{value:.1f}" if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""Systems compared: the verdict in words, tables, and a page to send to a colleague."""
+"""System comparisons: the verdict in words, tables, and a self-contained page."""
 
 import datetime
 import json
@@ -28,7 +28,7 @@ from prism_mt.report.verdict import verdict
 
 @dataclass(frozen=True, eq=False)
 class SystemComparison:
-    """Systems by one or more metrics: intervals, tests of every pair, ranks, segments won and lost."""
+    """Systems by one or more metrics: intervals, tests of every pair, ranks, segment wins and losses."""
 
     scores: Scores
     comparisons: tuple[Comparison, ...]
@@ -38,13 +38,13 @@ class SystemComparison:
 
     @property
     def verdicts(self) -> list[str]:
-        """Say in a sentence per metric which systems are better."""
+        """Say in one sentence per metric which systems are better."""
         return [verdict(comparison) for comparison in self.comparisons]
 
     def tables(self, wide: bool = False) -> list[Table]:
-        """Return rankings, parts of scores, p-values of every pair, agreement of metrics, and parts of the test set.
+        """Return rankings, score components, p-values of every pair, agreement of metrics, and parts of the test set.
 
-        With `wide` the rankings are one table, a row per system and all metrics side by side.
+        With `wide`, the rankings are one table with a row per system and all metrics side by side.
         """
         place = self._baseline_place
         metrics = [comparison.metric for comparison in self.comparisons]
@@ -60,7 +60,7 @@ class SystemComparison:
         return found + [buckets_table(one, buckets) for buckets in self.buckets for one in self.comparisons]
 
     def to_text(self, format: Format = "text", width: int | None = None, wide: bool = False) -> str:
-        """Render the tables, as text behind the verdicts; JSON is `to_dict`."""
+        """Render the tables, as text after the verdicts; JSON is `to_dict`."""
         if format == "json":
             return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         head = "\n".join(wrap_sentence(one, width) for one in self.verdicts) + "\n\n"
@@ -77,7 +77,7 @@ class SystemComparison:
 
         text = self.scores.text
         if text is None:
-            raise PrismError("the page shows texts, and these scores have none: score them again")
+            raise PrismError("the page shows texts, but these scores have none: score them again")
         parts = list(self.buckets)
         if text.references and not any(one.title.startswith("reference length") for one in parts):
             parts.insert(0, by_length(text.references[0]))
@@ -98,7 +98,7 @@ class SystemComparison:
         return content
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values under programmers' keys."""
+        """Return plain values."""
         return {
             "systems": list(self.comparisons[0].metric.systems),
             "segments": self.comparisons[0].metric.segments.shape[1],
@@ -154,8 +154,8 @@ def compare(
 ) -> SystemComparison:
     """Compare the systems of some scores: which is better, and could it be chance?
 
-    `baseline` is the system that others are compared with (default: the first). `groups` name the document or domain
-    of every segment; each is scored, too.
+    `baseline` is the system to compare others with (default: the first). `groups` names the document or domain of every
+    segment; each is scored, too.
     """
     if not len(scores):
         raise PrismError("there are no scores to compare")
@@ -165,7 +165,7 @@ def compare(
             missing = set(systems) - set(metric.systems)
             raise PrismError(f"{metric.metric} has no scores of {', '.join(sorted(missing))}")
     if baseline is not None and baseline not in systems:
-        raise PrismError(f"no system {baseline!r} to compare with; there are {', '.join(systems)}")
+        raise PrismError(f"no system {baseline!r} to compare with; known: {', '.join(systems)}")
     significance = Significance(test, draws, seed)
     parts = list(buckets)
     if groups is not None:
@@ -210,5 +210,5 @@ def _buckets_dict(metric: MetricScores, buckets: Buckets) -> dict[str, Any]:
 
 
 def _plain(value: float) -> float | None:
-    """JSON has no NaN."""
+    """Replace NaN, which JSON lacks."""
     return None if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""One table for all commands: typed values in, text, TSV, JSON, LaTeX or Markdown out."""
+"""Tables for all commands: typed values in, text, TSV, JSON, LaTeX or Markdown out."""
 
 import json
 import math
@@ -21,7 +21,7 @@ _SMALL = 0.001
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title and how its numbers are printed (a format specification such as `.3f`)."""
+    """A column's title and number format (a format specification such as `.3f`)."""
 
     title: str
     number: str = ""
@@ -29,7 +29,7 @@ class Column:
 
 
 def number(title: str, digits: int = 3) -> Column:
-    """A right-aligned column of numbers with so many decimals."""
+    """A right-aligned column of numbers with this many decimals."""
     return Column(title, f".{digits}f", "right")
 
 
@@ -49,10 +49,10 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of values under columns; `bold` holds the (row, column) positions of the values to stand out.
+    """Rows of values under columns; `bold` holds the (row, column) positions of the values to emphasize.
 
-    None and NaN are missing values: a dash for readers, empty in TSV, null in JSON. `notes` are printed below, and so
-    are `signatures`, which say how the numbers were made and are no part of a caption.
+    None and NaN are missing values: a dash for readers, empty in TSV, null in JSON. `notes` are printed below, as are
+    `signatures`, which say how the numbers were computed and are not part of a caption.
     """
 
     columns: tuple[Column, ...]
@@ -62,7 +62,7 @@ class Table:
     notes: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     mark: str = "*"
-    """What follows bold values in text: `*` is a significant difference, always; groups of the best have their own."""
+    """Follows bold values in text: `*` always means a significant difference; groups of the best have another mark."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -76,7 +76,7 @@ def is_missing(value: Value) -> bool:
 
 
 def format_value(value: Value, column: Column) -> str:
-    """The value as a reader sees it; numbers in the column's format, text as it is."""
+    """Format a value for readers; numbers in the column's format, text unchanged."""
     if value is None or is_missing(value):
         return MISSING
     if isinstance(value, str) or not column.number:
@@ -89,7 +89,7 @@ def format_value(value: Value, column: Column) -> str:
 
 
 def render(table: Table, format: Format = "text", width: int | None = None) -> str:
-    """The table as a string that ends in a newline; `width` (characters) is used by `text` only."""
+    """Render the table as a string that ends in a newline; only `text` uses `width` (characters)."""
     if format == "text":
         from prism_mt.report.text_table import to_text
 
@@ -102,14 +102,14 @@ def render(table: Table, format: Format = "text", width: int | None = None) -> s
 
 
 def render_all(tables: Sequence[Table], format: Format = "text", width: int | None = None) -> str:
-    """Several tables in one document: a JSON list, otherwise one below the other."""
+    """Render several tables in one document: a JSON list, otherwise one below the other."""
     if format == "json":
         return json.dumps([as_dict(table) for table in tables], ensure_ascii=False, indent=1) + "\n"
     return "\n".join(render(table, format, width) for table in tables)
 
 
 def to_tsv(table: Table) -> str:
-    """For programs: all digits, a header line, a caption as a comment."""
+    """Render for programs: all digits, a header line, the caption as a comment."""
 
     def plain(value: Value) -> str:
         return "" if is_missing(value) else printable(str(value))
@@ -132,13 +132,13 @@ class Placed(Protocol):
 
 
 def titles(results: Sequence[Placed]) -> list[str]:
-    """Language pairs, or test sets where several have the same one."""
+    """Language pairs, or test sets if several have the same pair."""
     pairs = [result.pair for result in results]
     return pairs if len(set(pairs)) == len(pairs) else [result.place for result in results]
 
 
 def unique(titles: Sequence[str]) -> list[str]:
-    """Titles as keys: what comes again gets a number."""
+    """Titles as keys: repeated ones get a number."""
     found: list[str] = []
     for title in titles:
         key, number = title, 1
@@ -150,7 +150,7 @@ def unique(titles: Sequence[str]) -> list[str]:
 
 
 def as_dict(table: Table) -> dict[str, object]:
-    """The table as JSON values: rows are objects with the columns' titles as keys."""
+    """The table as JSON values: rows are objects with the column titles as keys."""
     titles = unique([column.title for column in table.columns])
     return {
         "caption": table.caption,
@@ -171,7 +171,7 @@ def to_json(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A table of GitHub's Markdown."""
+    """Render as GitHub Markdown."""
     rules = {"left": ":---", "right": "---:", "center": ":---:"}
     lines = [f"**{_escape_markdown(table.caption)}**", ""] if table.caption else []
     lines.append("| " + " | ".join(_escape_markdown(column.title) for column in table.columns) + " |")

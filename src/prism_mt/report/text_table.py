@@ -1,4 +1,4 @@
-"""Tables for a terminal: no number is ever broken, however narrow it is."""
+"""Tables on a terminal: no number is ever broken, however narrow the terminal."""
 
 import io
 import re
@@ -9,21 +9,21 @@ from textwrap import fill
 from prism_mt._core.terminal import printable
 from prism_mt.report.table import Column, Table, format_value
 
-# Wide enough that rich never breaks a line when the output is a file or a pipe.
+# Wide enough that rich never breaks a line if the output is a file or a pipe.
 _UNLIMITED = 100_000
-# Stands in for a space after a number: rich would cut off an ordinary one.
+# Stands in for a space after a number: rich would strip an ordinary one.
 _PAD = "\ue000"
 _GAP, _NARROW_GAP = 3, 2
-"""Columns of the terminal between two columns of the table: where there is room, and where there is not."""
+"""Gap between columns, with and without room to spare."""
 _FOLDED = 12
-"""Text is folded down to so many columns before a table is cut into several."""
+"""Minimum width to which text is wrapped before a table is split into several."""
 
 
 def to_text(table: Table, width: int | None = None) -> str:
     """Lay out a table; bold values carry the table's mark, so that they stand out in a pipe, too.
 
-    Where it is too wide, titles and texts are folded first; then the table is cut into several, one below the other,
-    each of which begins with the column that names the rows.
+    If it is too wide, titles and texts are wrapped first; then the table is split into several, one below the other,
+    each of which starts with the column that names the rows.
     """
     blocks = _blocks(table, width or _UNLIMITED)
     body = "\n\n".join("\n".join(_lines(block, width or _UNLIMITED)) for block in blocks)
@@ -33,7 +33,7 @@ def to_text(table: Table, width: int | None = None) -> str:
 
 
 def wrap_sentence(text: str, width: int | None) -> str:
-    """Break a sentence into lines, but no statement such as `p < .05`."""
+    """Break a sentence into lines, but not inside a statement such as `p < .05`."""
     if width is None:
         return text
     return fill(keep_statements(text, _PAD), width, break_long_words=False).replace(_PAD, " ")
@@ -45,7 +45,7 @@ def keep_statements(text: str, space: str) -> str:
 
 
 def _blocks(table: Table, width: int) -> list[Table]:
-    """Cut a table into parts that fit; a single column that does not is left as it is."""
+    """Split a table into parts that fit; a single column that does not is left as it is."""
     least = _least(table)
     if _total(least) <= width:
         return [table]
@@ -57,7 +57,7 @@ def _blocks(table: Table, width: int) -> list[Table]:
             found.append([])
             columns = sorted({key, place})
         found[-1] = columns
-    if found[-1] == [key] and len(found) > 1:  # the name alone says nothing
+    if found[-1] == [key] and len(found) > 1:  # the names alone say nothing
         found.pop()
     return [_take(table, places) for places in found]
 
@@ -88,7 +88,7 @@ def _lines(table: Table, width: int) -> list[str]:
 
 
 def _titles(table: Table) -> list[str]:
-    """Titles; one over numbers with stars makes room for the star, so that they stay below it."""
+    """Titles; one above marked numbers makes room for the mark, so that they stay aligned."""
     starred = {column for _, column in table.bold}
     return [
         printable(column.title) + (_PAD if place in starred and column.align == "right" else "")
@@ -109,7 +109,7 @@ def _cells(table: Table) -> list[list[str]]:
 
 
 def _widths(table: Table, width: int) -> list[int]:
-    """Share the width: every column gets what it needs at least, the rest goes to those that want a little more."""
+    """Distribute the width: every column gets its minimum, the rest goes to those that need a little more."""
     widths, wanted = _least(table), _natural(table)
     left = width - _total(widths)
     order = sorted(range(len(widths)), key=lambda place: wanted[place] - widths[place])
@@ -128,7 +128,7 @@ def _natural(table: Table) -> list[int]:
 
 
 def _least(table: Table) -> list[int]:
-    """Numbers stay whole, and so do the words of titles; text can be folded."""
+    """Minimum widths: numbers and the words of titles stay whole; text can be wrapped."""
     from rich.cells import cell_len
 
     natural, titles, cells = _natural(table), _titles(table), _cells(table)

@@ -9,7 +9,7 @@ _MOST_NAMES = 6
 
 
 def verdict(comparison: Comparison) -> str:
-    """Say which systems are better and which cannot be told apart; nothing is said that no test has shown."""
+    """Say which systems are better and which are not significantly different; only what a test has shown."""
     names, metric = comparison.metric.systems, comparison.metric.metric
     if len(names) < 2:
         score = float(comparison.metric.system_scores[0])
@@ -30,7 +30,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def join(words: Sequence[str]) -> str:
-    """Enumerate words as a sentence does; of many only the first are named."""
+    """Enumerate words as in a sentence; of many, only the first are named."""
     if len(words) > _MOST_NAMES:
         return f"{', '.join(words[: _MOST_NAMES - 1])} and {len(words) - _MOST_NAMES + 1} others"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -59,7 +59,7 @@ def _better(comparison: Comparison, group: Sequence[int], clear: Sequence[int]) 
 
 
 def _unclear(comparison: Comparison, best: int, level: Sequence[int], unclear: Sequence[int]) -> str:
-    """Name what is worse than the best system, but not than all that are level with it."""
+    """Name what is worse than the best system, but not worse than all that are level with it."""
     from_whom = _names(comparison, level) if len(level) == 1 else "all of these"
     verb = "is" if len(unclear) == 1 else "are"
     return (

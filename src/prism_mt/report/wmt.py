@@ -1,4 +1,4 @@
-"""Scores in the layout of the WMT metrics tasks: `METRIC-REFERENCE.seg.score` and `.sys.score`."""
+"""Scores in the WMT metrics task format: `METRIC-REFERENCE.seg.score` and `.sys.score`."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from prism_mt.report.errors import write_wmt_spans
 
 
 def write_wmt(scores: Scores, folder: Path) -> None:
-    """Write two files per metric, each line a system's name and a score; segments follow one another."""
+    """Write two files per metric, each line a system name and a score, segments in order."""
     for system in scores.systems:
         if re.search(r"[\t\n\r]", system):
             raise PrismError(

@@ -1,1 +1,1 @@
-"""Scores over HTTP, for one machine."""
+"""Scoring over HTTP, on one machine."""

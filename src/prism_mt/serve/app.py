@@ -43,9 +43,9 @@ from prism_mt.text.parallel import ParallelText, parallel_text
 
 _TROUBLE: dict[int | str, dict[str, Any]] = {
     408: {"model": Trouble, "description": "the request did not arrive in time"},
-    413: {"model": Trouble, "description": "more bytes or outputs than one request may have"},
+    413: {"model": Trouble, "description": "too many bytes or outputs for one request"},
     415: {"model": Trouble, "description": "not sent as application/json"},
-    422: {"model": Trouble, "description": "the sentence says what is wrong"},
+    422: {"model": Trouble, "description": "the message says what is wrong"},
     503: {"model": Trouble, "description": "not done in time"},
 }
 
@@ -53,7 +53,7 @@ _TROUBLE: dict[int | str, dict[str, Any]] = {
 def make_app(
     scorer: ScoringThreads, models: Sequence[str], limits: Limits | None = None, names: Sequence[str] = ()
 ) -> FastAPI:
-    """The application over a running scorer; `names` are those of the machine, besides localhost and addresses."""
+    """Create the application on a running scorer; `names` are this machine's names besides localhost and addresses."""
     limit = limits or Limits()
     app = FastAPI(title="Prism", docs_url=None, redoc_url=None)  # their pages would load scripts from elsewhere
     app.add_middleware(OwnHosts, names=frozenset(names))
@@ -81,7 +81,7 @@ def make_app(
 
     @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest), responses=_TROUBLE)
     async def report(request: Request) -> Response:
-        """The page of `prism compare --html` for several systems."""
+        """Return the page of `prism compare --html` for several systems."""
         wanted = parse_body(ReportRequest, await read_body(request, limit))
         names = dict.fromkeys(wanted.metrics)
         metrics = [find_metric(name, {}, wanted.model or models[0]) for name in names]
@@ -126,7 +126,7 @@ def _body(kind: type[BaseModel]) -> dict[str, Any]:
 def _submit(
     scorer: ScoringThreads, wanted: Texts, text: ParallelText, metrics: Sequence[Metric], tokens: bool
 ) -> list[Job]:
-    """Queue all systems, segment by segment, once for every metric."""
+    """Queue all systems, segment by segment, once per metric."""
     segments: list[Segment] = list(text.segments())
     languages = Languages(wanted.lang, wanted.src_lang or "")
     jobs: list[Job] = []
@@ -156,7 +156,7 @@ def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:
 
 
 def make_report(wanted: ReportRequest, answers: Sequence[Answer]) -> str:
-    """The page of a comparison; a process does this, so that it can be stopped."""
+    """Render the page of a comparison, in a process so that it can be stopped."""
     text = parallel_text(wanted.systems, wanted.ref or None, wanted.src)
     scores = [collect_scores(one.metric, one.signature, text.names, one.scores, tokens=True) for one in answers]
     return compare(Scores(scores, text, Languages(wanted.lang))).to_html()

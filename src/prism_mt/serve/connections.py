@@ -1,4 +1,4 @@
-"""Who may connect, and for how long without saying what they want."""
+"""Who may connect, and how long a connection may stay idle."""
 
 import asyncio
 import errno
@@ -15,14 +15,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from prism_mt._core.errors import PrismError
 
 _PATIENCE = 10.0
-"""Seconds in which the head of a request must arrive."""
+"""Seconds within which the head of a request must arrive."""
 
 
 class OwnHosts:
     """Refuses requests for other hosts.
 
-    A page on the web can make a name of its own point to this machine, and then read whatever is answered to that
-    name; addresses and `localhost` cannot be redirected so.
+    A web page can make a name of its own point to this machine and then read whatever is returned under that name;
+    addresses and `localhost` cannot be redirected like that.
     """
 
     def __init__(self, app: ASGIApp, names: frozenset[str]) -> None:
@@ -32,7 +32,7 @@ class OwnHosts:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 421."""
         if scope["type"] == "http" and not self._is_own(Headers(scope=scope).get("host", "")):
-            error = "this server has another name: ask for localhost, or start it with --name"
+            error = "this server has another name: use localhost, or start it with --name"
             await JSONResponse({"error": error}, 421)(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -49,7 +49,7 @@ class OwnHosts:
 
 
 class Impatient(H11Protocol):
-    """Closes connections whose request does not begin in time; uvicorn waits for them without end."""
+    """Closes connections whose request does not start in time; uvicorn would wait for them forever."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -59,7 +59,7 @@ class Impatient(H11Protocol):
         self._deadline = self.loop.call_later(_PATIENCE, self.transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Stop the clock when the head is complete; a later request on the connection starts it again."""
+        """Stop the clock when the head is complete; a later request on the connection restarts it."""
         super().data_received(data)
         waiting = self.cycle is None or self.cycle.response_complete
         if self._deadline is not None and not waiting:
@@ -76,7 +76,7 @@ class Impatient(H11Protocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the port, before anything says that it is open."""
+    """Open the port before announcing it."""
     try:
         [(family, kind, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         found = socket.socket(family, kind)

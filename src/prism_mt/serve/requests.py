@@ -1,4 +1,4 @@
-"""What a request may contain: everything in it is checked before any work starts."""
+"""Request schemas and limits: everything is checked before any work starts."""
 
 import asyncio
 import dataclasses
@@ -26,17 +26,17 @@ _Kind = TypeVar("_Kind", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request may ask for."""
+    """Limits of one request."""
 
     bytes: int = 4_000_000
     segments: int = 5_000
     """Outputs of all systems."""
     comparisons: int = 20_000
-    """Outputs, each as often as there are references and metrics."""
+    """Outputs times references and metrics."""
     systems: int = 50
-    """Each is compared with each."""
+    """Systems, since each is compared with each."""
     characters: int = 20_000
-    """Of one text."""
+    """Characters per text."""
     seconds: float = 120.0
 
 
@@ -55,7 +55,7 @@ References = Annotated[
 
 
 class Texts(BaseModel):
-    """What both kinds of requests have in common."""
+    """Fields shared by both kinds of requests."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -63,7 +63,7 @@ class Texts(BaseModel):
     src: list[str] | None = Field(default=None, description="sources, where the metric needs them")
     lang: str = Field(default="", description="language of the outputs; surface metrics do without")
     src_lang: str | None = None
-    model: str | None = Field(default=None, description="one of the models that are served; the first by default")
+    model: str | None = Field(default=None, description="one of the served models (default: the first)")
 
 
 class ScoreRequest(Texts):
@@ -92,12 +92,12 @@ class Trace(BaseModel):
 
 
 class ScoreAnswer(BaseModel):
-    """What `POST /score` answers."""
+    """Response of `POST /score`."""
 
     score: float = Field(description="score of the system")
     segments: list[float] = Field(description="score of every output")
     signature: str = Field(description="everything that the numbers depend on")
-    tokens: list[list[Trace]] | None = Field(default=None, description="where asked for: of every output")
+    tokens: list[list[Trace]] | None = Field(default=None, description="for every output, if requested")
 
 
 class MetricAnswer(ScoreAnswer):
@@ -122,13 +122,13 @@ class Health(BaseModel):
 
 
 class Trouble(BaseModel):
-    """What every request gets that cannot be answered."""
+    """Response to every request that cannot be answered."""
 
     error: str
 
 
 class Refused(Exception):
-    """A request that gets an error and a status instead of an answer."""
+    """A request that gets an error status."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -136,7 +136,7 @@ class Refused(Exception):
 
 
 async def read_body(request: Request, limit: Limits) -> bytes:
-    """The body, given up as soon as it is too large or slow. Only JSON is taken: pages cannot send that unasked."""
+    """Read the body, giving up once it is too large or slow. Only JSON is accepted: pages cannot send it unasked."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise Refused(415, "send JSON, with Content-Type: application/json")
     try:
@@ -152,12 +152,12 @@ async def _whole(request: Request, most: int) -> bytes:
     async for part in request.stream():
         body += part
         if len(body) > most:
-            raise Refused(413, f"a request may have {most:,} bytes: send the texts in several")
+            raise Refused(413, f"a request may have {most:,} bytes: split it into several")
     return bytes(body)
 
 
 def parse_body(kind: type[_Kind], body: bytes) -> _Kind:
-    """The request in a body of JSON."""
+    """Parse a JSON body."""
     try:
         parsed = kind.model_validate_json(body)
         json.loads(body, object_pairs_hook=_once)
@@ -169,11 +169,11 @@ def parse_body(kind: type[_Kind], body: bytes) -> _Kind:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
-    """Refuse an object that has a key twice: of two systems of one name, one would be dropped silently."""
+    """Refuse an object with a repeated key: of two systems with one name, one would be dropped silently."""
     names = Counter(name for name, _ in pairs)
     repeated = next((name for name, count in names.items() if count > 1), None)
     if repeated is not None:
-        raise Refused(422, f"{repeated!r} is there twice: every name may occur once")
+        raise Refused(422, f"{repeated!r} occurs twice: every name may occur once")
 
 
 def served_metrics() -> dict[str, type[Metric]]:
@@ -194,7 +194,7 @@ def find_metric(name: str, options: dict[str, Any], model: str) -> Metric:
     """Return a metric that may be asked for over HTTP."""
     known = served_metrics()
     if name not in known:
-        raise Refused(422, f"no metric {name!r}; there are {', '.join(known)}")
+        raise Refused(422, f"no metric {name!r}; known: {', '.join(known)}")
     if "model" in {field.name for field in dataclasses.fields(known[name])}:
         options = {"model": model, **options}
     try:
@@ -231,5 +231,5 @@ def check_texts(
 
 
 def plain(error: PrismError) -> str:
-    """Name fields as JSON does: errors write them as Python's arguments, such as `ref=`."""
+    """Name fields as in JSON: errors write them as Python arguments, such as `ref=`."""
     return re.sub(r"`([a-z_]+)=`", r"\1", str(error))

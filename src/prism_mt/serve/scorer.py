@@ -1,4 +1,4 @@
-"""Score for all requests: concurrent ones are grouped into batches, long ones take turns, and all can be stopped."""
+"""Score all requests: concurrent ones are grouped into batches, long ones take turns, and all can be stopped."""
 
 import threading
 import time
@@ -15,37 +15,37 @@ from prism_mt.serve.workers import Stopped, TooLong, Workers
 from prism_mt.text.languages import find_language
 
 _TOGETHER = 512
-"""Segments scored in one go; more would let a small request wait for long."""
+"""Segments scored at a time; more would make a small request wait long."""
 _CHARACTERS = 50_000
-"""The same for their length."""
+"""The same for their length in characters."""
 _THREADS = 2
-"""While the model works for one thread, the other prepares what comes next, so that the model never waits."""
+"""While the model works for one thread, the other prepares the next batch, so that the model never waits."""
 _MOMENT = 0.01
-"""Seconds in which more requests may join; nothing waits when the model is idle."""
+"""Seconds in which more requests may join; nothing waits while the model is idle."""
 _SCORERS = 64
-"""Scorers kept for the next request; languages come from outside, so their number must have a bound."""
+"""Scorers kept for the next request; languages come from outside, so their number must be bounded."""
 _QUEUE = 64
-"""Requests that may wait."""
+"""Maximum number of waiting requests."""
 _TURN, _SEGMENT = 1.0, 5.0
-"""Seconds that metrics without a model score before others have their turn, and at most for one segment."""
+"""Seconds per turn of metrics without a model, and maximum for one segment."""
 _PATIENCE = 3.0
-"""Seconds to wait at the end for a batch that a model is working on."""
+"""Seconds to wait at shutdown for a batch that a model is working on."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked for; requests with the same task are scored together."""
+    """What is requested; requests with the same task are scored together."""
 
     metric: Metric
     languages: Languages
     references: int
     tokens: bool = False
-    """Whether pieces are wanted, too; they cost time."""
+    """Whether pieces are requested, too; they cost time."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Scores of all segments of a request, the metric that made them, and its signature."""
+    """Scores of all segments of a request, the metric, and its signature."""
 
     metric: Metric
     signature: str
@@ -61,9 +61,9 @@ class Job:
     answer: "Future[Answer]" = field(default_factory=Future)
     abandoned: bool = False
     scores: list[SegmentScore] = field(default_factory=list)
-    """Those that are done."""
+    """Scores computed so far."""
     used: float = 0.0
-    """Seconds that it has been worked on."""
+    """Seconds of work spent on it."""
 
     @property
     def left(self) -> Sequence[Segment]:
@@ -71,26 +71,26 @@ class Job:
         return self.segments[len(self.scores) :]
 
     def abandon(self) -> None:
-        """Nobody waits for the answer: it is left out, or given up at the next opportunity."""
+        """Give up the job at the next opportunity: nobody waits for the answer."""
         self.abandoned = True
         self.answer.cancel()
 
     def end(self, signature: str) -> None:
-        """Answer, if all is done."""
+        """Answer if everything is done."""
         if len(self.scores) == len(self.segments):
             self.answer.set_result(Answer(self.task.metric, signature, self.scores))
 
 
 Turn = Callable[[Task, Sequence[Segment], Callable[[], bool]], tuple[Sequence[SegmentScore], str]]
-"""Scores some of the segments, the first at least, and gives their signature; may ask whether nobody waits."""
+"""Scores some of the segments, at least the first, and returns the signature; may ask whether nobody waits."""
 
 
 class Busy(PrismError):
-    """More requests wait than the server can hold."""
+    """More requests are waiting than the server can hold."""
 
 
 class Lane:
-    """A queue and the threads that work on it, each request in turns."""
+    """A queue and the threads that work on it, with requests taking turns."""
 
     def __init__(self, turn: Turn, threads: int = _THREADS) -> None:
         self._turn = turn
@@ -112,7 +112,7 @@ class Lane:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Abandon everything, and end the threads."""
+        """Abandon everything, and stop the threads."""
         with self._changed:
             self._open = False
             for job in self._waiting:
@@ -131,7 +131,7 @@ class Lane:
                 self._changed.notify_all()
 
     def _next(self) -> list[Job]:
-        """Jobs to score together; none when there will be no more."""
+        """The jobs to score together; none at shutdown."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._waiting or not self._open)
@@ -143,11 +143,11 @@ class Lane:
                     return []
 
     def _is_urgent(self) -> bool:
-        """Whether there is nothing to do, or enough to be scored in one go."""
+        """Whether there is nothing to do, or enough for a full batch."""
         return not self._busy or not self._open or sum(len(job.left) for job in self._waiting) >= _TOGETHER
 
     def answer(self, jobs: list[Job]) -> None:
-        """Give jobs of one task a turn; where that fails, each on its own."""
+        """Give jobs of one task a turn; if that fails, each separately."""
         jobs = [job for job in jobs if job.answer.running() or job.answer.set_running_or_notify_cancel()]
         for gone in [job for job in jobs if job.abandoned]:
             gone.answer.set_exception(CancelledError())
@@ -176,7 +176,7 @@ class Lane:
 
 
 class ScoringThreads:
-    """A lane for metrics with a model, and one for the others, whose work is done by processes; `close` ends both."""
+    """A lane for metrics with a model, and one for the others, which run in processes; `close` stops both."""
 
     def __init__(self, runtime: Runtime, models: Sequence[str], workers: Workers | None = None) -> None:
         self._runtime, self._models = runtime, models
@@ -197,7 +197,7 @@ class ScoringThreads:
         return {code: one.name if one else code for code, one in known.items()}
 
     def close(self) -> None:
-        """Abandon what is queued, and end the threads and processes."""
+        """Abandon what is queued, and stop the threads and processes."""
         self.workers.close()
         self._without.close()
         self._with_model.close()
@@ -205,14 +205,14 @@ class ScoringThreads:
     def score_here(
         self, task: Task, segments: Sequence[Segment], _: Callable[[], bool]
     ) -> tuple[list[SegmentScore], str]:
-        """Score with a model, which is in this process; a batch cannot be stopped, but ends soon."""
+        """Score with a model in this process; a batch cannot be stopped, but ends soon."""
         scorer = self._open_scorer(task)
         return list(scorer.score(segments, task.tokens)), scorer.signature(max(1, task.references))
 
     def _score_elsewhere(
         self, task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]
     ) -> tuple[list[SegmentScore], str]:
-        """Score in a process, which is stopped when a segment takes too long."""
+        """Score in a process, which is stopped if a segment takes too long."""
         try:
             return self.workers.run(
                 score_some, task, segments, self._runtime.config, seconds=_TURN + _SEGMENT, stopped=stopped
@@ -236,7 +236,7 @@ class ScoringThreads:
 
 
 def score_some(task: Task, segments: Sequence[Segment], config: EngineConfig) -> tuple[list[SegmentScore], str]:
-    """Score segments until the turn is over: the first at least."""
+    """Score segments until the turn is over, at least the first."""
     scorer = _open(task.metric, task.languages, config)
     end = time.monotonic() + _TURN
     scores = []
@@ -253,9 +253,9 @@ def _open(metric: Metric, languages: Languages, config: EngineConfig) -> Scorer:
 
 
 def together(waiting: list[Job]) -> list[Job]:
-    """Take the job that was worked on least, and others that want the same, up to a number of segments.
+    """Take the job with the least work so far, and others with the same task, up to a number of segments.
 
-    So a new request waits for the turns of others, but not until they are done.
+    So a new request waits for turns of others, but not until they are done.
     """
     first = min(waiting, key=lambda job: job.used)
     chosen, count = [first], len(first.left)
@@ -268,7 +268,7 @@ def together(waiting: list[Job]) -> list[Job]:
 
 
 def share(jobs: Sequence[Job]) -> list[Sequence[Segment]]:
-    """The segments of one turn: from the front of every job, up to a number and a length, but at least one in all."""
+    """The segments of one turn: from the front of every job, up to a number and a length, but at least one in total."""
     parts: list[Sequence[Segment]] = []
     count = characters = 0
     for job in jobs:

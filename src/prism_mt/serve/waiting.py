@@ -1,4 +1,4 @@
-"""Work that a request waits for, and that is given up when nobody waits any more."""
+"""Wait for work on behalf of a request, and give it up when nobody waits any more."""
 
 import asyncio
 import threading
@@ -16,23 +16,23 @@ _Answer = TypeVar("_Answer")
 
 
 class Awaited(Protocol[_Answer]):
-    """Something under way that has an answer and can be given up."""
+    """Work in progress that has an answer and can be given up."""
 
     @property
     def answer(self) -> "Future[_Answer]":
-        """The answer, when it is there."""
+        """The answer, once available."""
 
     def abandon(self) -> None:
-        """Nobody waits for it."""
+        """Give up: nobody waits for it."""
 
 
 class Work(Generic[_Answer]):
-    """A function in a thread of its own, which is asked by `stopped` whether anybody waits."""
+    """A function in its own thread, which calls `stopped` to learn whether anybody waits."""
 
     def __init__(self, function: Callable[..., _Answer]) -> None:
         self.answer: Future[_Answer] = Future()
         self._abandoned = threading.Event()
-        self.answer.set_running_or_notify_cancel()  # so that nobody but the thread ends it
+        self.answer.set_running_or_notify_cancel()  # so that only the thread completes it
         threading.Thread(target=self._run, args=(function,), daemon=True).start()
 
     def abandon(self) -> None:
@@ -47,7 +47,7 @@ class Work(Generic[_Answer]):
 
 
 async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: Limits) -> list[_Answer]:
-    """Wait for the answers, but neither too long nor for someone who has gone."""
+    """Wait for the answers, but neither too long nor for a client that has gone."""
     scores = asyncio.gather(*(asyncio.wrap_future(job.answer) for job in jobs))
     gone = asyncio.ensure_future(
         request.receive()

@@ -1,4 +1,4 @@
-"""Processes for work that may have to be stopped: a thread cannot be, and a process can."""
+"""Processes for work that may have to be stopped: a thread cannot be, but a process can."""
 
 import contextlib
 import math
@@ -14,9 +14,9 @@ from prism_mt._core.errors import PrismError
 
 _Result = TypeVar("_Result")
 _MOMENT = 0.02
-"""Seconds between looks at whether anybody still waits."""
+"""Seconds between checks whether anybody still waits."""
 _MEMORY = 1 << 30
-"""Bytes that a process may take for itself, where the system can enforce it."""
+"""Maximum memory of a process in bytes, if the system can enforce it."""
 
 
 class Stopped(Exception):
@@ -24,11 +24,11 @@ class Stopped(Exception):
 
 
 class TooLong(PrismError):
-    """The work was stopped because it did not end in its time."""
+    """The work was stopped because it did not finish in time."""
 
 
 class Workers:
-    """So many processes, started when they are needed, that each do one thing at a time."""
+    """A number of processes, started when needed, each doing one thing at a time."""
 
     def __init__(self, count: int) -> None:
         self._open = True
@@ -39,16 +39,16 @@ class Workers:
     def run(
         self, function: Callable[..., _Result], *arguments: Any, seconds: float, stopped: Callable[[], bool]
     ) -> _Result:
-        """Call a function of a module in a process, for at most so many seconds and until `stopped` says yes.
+        """Call a module-level function in a process, for at most this many seconds and until `stopped` returns True.
 
-        Waiting for a process that is free and has started does not count.
+        Waiting for a process to become free and to start does not count.
         """
         worker = self._take(stopped)
         kept = False
         try:
             worker.send(function, arguments)
             self._wait(worker, math.inf, stopped)
-            worker.answer()  # it has started and imported what it needs
+            worker.answer()  # it has started and finished its imports
             self._wait(worker, seconds, stopped)
             answer = worker.answer()
             kept = True
@@ -89,7 +89,7 @@ class _Worker:
     """A process and the pipe to it."""
 
     def __init__(self) -> None:
-        # Forking a process that has threads, as those of the models, can leave locks closed for ever.
+        # Forking a process with threads, such as those of the models, can leave locks closed forever.
         context = multiprocessing.get_context("spawn")
         self._pipe, end = context.Pipe()
         self._process = context.Process(target=_work, args=(end,), daemon=True)
@@ -97,7 +97,7 @@ class _Worker:
         end.close()
 
     def send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        with contextlib.suppress(OSError):  # a process that has died is noticed when its answer is read
+        with contextlib.suppress(OSError):  # a dead process is noticed when its answer is read
             self._pipe.send((function, arguments))
 
     def has_answer(self, seconds: float) -> bool:
@@ -116,8 +116,8 @@ class _Worker:
 
 
 def _work(pipe: Connection) -> None:
-    """Do what comes through the pipe until it is closed; errors are answers, too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; the parent ends this one
+    """Do the work that comes through the pipe until it is closed; errors are answers, too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent stops this one
     _limit_memory()
     with contextlib.suppress(EOFError, OSError):
         while True:

@@ -1,4 +1,4 @@
-"""Readers of judgments and of metric scores: one file per format, and one line for it in a table."""
+"""Readers of judgments and metric scores: one file per format, and one entry in a table."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from prism_mt.evaluation.readers.fields import Request, first_line
 
 @dataclass(frozen=True)
 class Format:
-    """A format of judgments: how a path with its first line (empty for a directory) is recognized, and its reader."""
+    """A judgment format: how to recognize a path by its first line (empty for a directory), and its reader."""
 
     name: str
     description: str
@@ -37,15 +37,14 @@ def read_judgments(
 ) -> Judgments:
     """Read the judgments of one language pair and test set.
 
-    `pair` chooses one of several, or names that of a file that does not say it. `human_score` names the column or
-    kind of human scores where there are several (raw, z, mqm, esa); otherwise the first of `prefer` that the file
-    has is taken.
+    `pair` chooses one of several, or gives that of a file that does not state it. `human_score` names the column or
+    kind of human scores if there are several (raw, z, mqm, esa); otherwise the first of `prefer` that the file has is used.
     """
     found = read_all_judgments([path], pairs=(pair,) if pair else (), human_score=human_score, prefer=prefer)
     if len(found) > 1:
         places = ", ".join(judgments.place for judgments in found)
         raise PrismError(
-            f"{path} has several sets of judgments ({places}): choose one with pair=, or take read_all_judgments"
+            f"{path} has several sets of judgments ({places}): choose one with pair=, or use read_all_judgments"
         )
     return found[0]
 
@@ -57,7 +56,7 @@ def read_all_judgments(
     human_score: str | None = None,
     prefer: Sequence[str] = (),
 ) -> list[Judgments]:
-    """Read files and mt-metrics-eval directories: one object per test set and language pair, of `pairs` only."""
+    """Read files and mt-metrics-eval directories: one object per test set and language pair, restricted to `pairs`."""
     request = Request(next(iter(pairs)) if len(pairs) == 1 else None, human_score, prefer)
     found = []
     for path in map(Path, paths):
@@ -69,6 +68,6 @@ def read_all_judgments(
 
 
 def format_of(path: Path) -> Format:
-    """The format of a file or directory."""
+    """Recognize the format of a file or directory."""
     header = "" if path.is_dir() else first_line(path)
     return next(one for one in FORMATS if one.recognize(path, header))

@@ -1,6 +1,6 @@
 """daRR pairs with one bit per metric: does it agree? (WMT20 publishes these, not the scores.)
 
-Per language pair a line `#lp<TAB>metrics<TAB>names`, then lines of lp, segment, better, worse and the bits in the
+Per language pair, a line `#lp<TAB>metrics<TAB>names`, then lines with lp, segment, better, worse and the bits in the
 order of the names; the bits may be missing for a whole language pair.
 """
 
@@ -20,7 +20,7 @@ def recognize(path: Path, header: str) -> bool:
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """Preferences and the metrics' agreements; a metric's tie is a disagreement here."""
+    """Read preferences and the metrics' agreements; a metric's tie is a disagreement here."""
     metrics: dict[str, list[str]] = {}
     rows: dict[str, list[tuple[str, str, str, str]]] = {}
     for where, line in numbered_lines(path):
@@ -35,7 +35,7 @@ def read(path: Path, request: Request) -> list[Judgments]:
         if values[4] not in ("", "-") and len(values[4]) != len(metrics[values[0]]):
             raise PrismError(f"{where}: {len(values[4])} bits for {len(metrics[values[0]])} metrics")
         if values[4].strip("01") not in ("", "-"):
-            raise PrismError(f"{where}: a bit is 1 where a metric agrees and 0 where not, found {values[4]!r}")
+            raise PrismError(f"{where}: a bit is 1 if a metric agrees and 0 otherwise, not {values[4]!r}")
         rows.setdefault(values[0], []).append((values[1], values[2], values[3], values[4]))
     return [_judgments(file_title(path), lp, metrics[lp], found) for lp, found in rows.items()]
 

@@ -1,4 +1,4 @@
-"""Collects what a file says, in any order, and makes judgments or metric scores of it."""
+"""Collects the content of a file in any order, and turns it into judgments or metric scores."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from prism_mt.stats.arrays import Matrix, Vector, row_means
 
 
 class Collector:
-    """Facts about one test set and language pair; systems and segments keep the order in which they came."""
+    """Facts about one test set and language pair; systems and segments keep their order of appearance."""
 
     def __init__(self, name: str, pair: str, testset: str = "") -> None:
         self.name, self.pair, self.testset = name, pair, testset
@@ -39,7 +39,7 @@ class Collector:
         rater: str = ALL_RATERS,
         errors: Errors | None = None,
     ) -> None:
-        """Add a score of one output; None only makes system and segment known."""
+        """Add a score of one output; None only registers system and segment."""
         place = self._system(system), self._segment(segment)
         if score is not None:
             self._ratings.append((self._raters.setdefault(rater, len(self._raters)), *place))
@@ -53,7 +53,7 @@ class Collector:
             self._system_scores.setdefault(index, []).append(value)
 
     def preference(self, segment: str, better: str, worse: str) -> None:
-        """Add a preference; one that came before is not counted again."""
+        """Add a preference; a repeated one is not counted again."""
         self._preferences[self._segment(segment), self._system(better), self._system(worse)] = None
 
     def source(self, segment: str, text: str | None) -> None:
@@ -67,19 +67,19 @@ class Collector:
             self._references.setdefault(name, {})[self._segment(segment)] = text
 
     def output(self, segment: str, system: str, text: str | None) -> None:
-        """Add a system's translation of a segment; the system counts as judged only when a score names it."""
+        """Add a system's translation of a segment; the system counts as judged only if a score names it."""
         if text is not None:
             self._outputs.setdefault(system, {})[self._segment(segment)] = text
 
     def document(self, segment: str, document: str | None, domain: str | None = None) -> None:
-        """Say which document and domain a segment belongs to."""
+        """Set the document and domain of a segment."""
         if document:
             self._documents[self._segment(segment)] = document
         if domain:
             self._domains[self._segment(segment)] = domain
 
     def judgments(self) -> Judgments:
-        """Everything that was collected."""
+        """Return everything collected as judgments."""
         preferences = None
         if self._preferences:
             columns = np.array(list(self._preferences), dtype=np.int64)
@@ -100,7 +100,7 @@ class Collector:
         )
 
     def metric(self, name: str, signature: str = "") -> MetricScores:
-        """Everything that was collected, as the scores of a metric, which scores every output once."""
+        """Return everything collected as the scores of a metric, which scores every output once."""
         systems, segments = tuple(self._systems), tuple(self._segments)
         places = [(system, segment) for _, system, segment in self._ratings]
         matrix = np.full((len(systems), len(segments)), np.nan)
@@ -163,14 +163,14 @@ class Collector:
 
 
 class Collectors:
-    """One collector per test set and language pair, made when it is first asked for."""
+    """One collector per test set and language pair, created on first use."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._all: dict[tuple[str, str], Collector] = {}
 
     def of(self, testset: str | None, pair: str) -> Collector:
-        """The collector of a test set, which is called as its file where it has no name, and language pair."""
+        """The collector of a test set, named after its file if it has no name, and language pair."""
         key = testset or "", pair
         if key not in self._all:
             self._all[key] = Collector(testset or self._file, pair, testset or "")

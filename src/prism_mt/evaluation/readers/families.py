@@ -1,4 +1,4 @@
-"""Families of systems: lines of SYSTEM and FAMILY, tab-separated."""
+"""System families: lines of SYSTEM and FAMILY, tab-separated."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from prism_mt.evaluation.readers.fields import numbered_lines
 
 
 def read_families(path: Path) -> dict[str, str]:
-    """The family of every system that the file names; systems of one family are related to each other."""
+    """Read the family of every system in the file; systems of one family are related."""
     found: dict[str, str] = {}
     for where, line in numbered_lines(path):
         values = line.split("\t")

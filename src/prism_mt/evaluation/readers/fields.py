@@ -1,4 +1,4 @@
-"""What the readers share: the request, lines with their numbers, fields by name, numbers, language pairs."""
+"""Shared by the readers: the request, numbered lines, fields by name, numbers, language pairs."""
 
 import json
 import re
@@ -26,10 +26,10 @@ DOMAIN = ("domain", "domain_name")
 
 @dataclass(frozen=True)
 class Request:
-    """What to read of a file.
+    """What to read from a file.
 
-    `pair` is the language pair of a file that does not say it. `human_score` names the column or kind of human
-    scores where there are several (raw, z, mqm, esa); without it the first of `prefer` that the file has is taken.
+    `pair` is the language pair of a file that does not state it. `human_score` names the column or kind of human scores
+    if there are several (raw, z, mqm, esa); otherwise the first of `prefer` that the file has is used.
     """
 
     pair: str | None = None
@@ -37,20 +37,20 @@ class Request:
     prefer: Sequence[str] = ()
 
     def choose(self, known: Sequence[str]) -> str | None:
-        """The kind of human scores to read among those that there are; None where the request does not decide."""
+        """Choose among the available kinds of human scores; None if the request does not decide."""
         if self.human_score is not None:
             return self.human_score
         return next((kind for kind in self.prefer if kind in known), None)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Lines of a file, each with the words that name its place in messages."""
+    """Yield the lines of a file, each with its location for messages."""
     for number, line in enumerate(open_lines(path), start=1):
         yield f"{path}, line {number}", line
 
 
 def first_line(path: Path) -> str:
-    """The first line of a file that is no remark."""
+    """The first line of a file that is not a comment."""
     for _, line in numbered_lines(path):
         if not _is_remark(line):
             return line
@@ -58,12 +58,12 @@ def first_line(path: Path) -> str:
 
 
 def _is_remark(line: str) -> bool:
-    """Such as the signature above scores that we wrote ourselves."""
+    """Whether a line is a comment, such as the signature above scores that we wrote."""
     return line.startswith("# ") and "\t" not in line
 
 
 def records(path: Path, separator: str | None = "\t") -> Iterator[tuple[str, dict[str, str]]]:
-    """Rows of a table with a header line, by lower-cased column names, each with its place."""
+    """Yield the rows of a table with a header line, by lowercase column names, each with its location."""
     header: list[str] = []
     for where, line in numbered_lines(path):
         if not header and _is_remark(line):
@@ -78,7 +78,7 @@ def records(path: Path, separator: str | None = "\t") -> Iterator[tuple[str, dic
 
 
 def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """JSON objects of a file with one on each line, each with its place."""
+    """Yield the JSON objects of a file with one per line, each with its location."""
     for where, line in numbered_lines(path):
         try:
             record = json.loads(line)
@@ -92,18 +92,18 @@ def json_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """The value under the first of these names that a row has; None where it has none of them."""
+    """The value under the first of these names that a row has; None if it has none of them."""
     return next((row[name] for name in names if name in row), None)
 
 
 def word(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """A name or number as text; None where the row has none or an empty one."""
+    """A name or number as text; None if missing or empty."""
     value = field(row, names)
     return None if value is None or value == "" else str(value)
 
 
 def mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """An object in a record; an empty one where there is none."""
+    """An object in a record; empty if missing."""
     value = record.get(key) or {}
     if not isinstance(value, dict):
         raise PrismError(f"{where}: {key!r} must be an object with names as keys")
@@ -111,17 +111,17 @@ def mapping(record: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
 
 
 def text_of(value: object, where: str) -> str | None:
-    """A text, or None where there is none."""
+    """A string, or None if missing."""
     if value is None:
         return None
     if not isinstance(value, str):
-        raise PrismError(f"{where}: expected a text, not {value!r:.60}")
+        raise PrismError(f"{where}: expected a string, not {value!r:.60}")
     check_unicode(value, where)
     return value
 
 
 def number(text: object, where: str) -> float | None:
-    """A score; None for the ways in which files say that there is none."""
+    """A score; None for the ways in which files express a missing one."""
     if text is None or text != text or str(text).strip() in ("", "None", "NaN", "nan", "NA"):
         return None
     try:
@@ -131,7 +131,7 @@ def number(text: object, where: str) -> float | None:
 
 
 def errors_of(value: object, where: str) -> Errors:
-    """A list of errors: [category, severity] each, or objects with these keys and perhaps `start` and `end`."""
+    """A list of errors: [category, severity] each, or objects with these keys and optionally `start` and `end`."""
     if not isinstance(value, list):
         raise PrismError(f"{where}: errors must be a list, not {value!r:.60}")
     return tuple(error for error in (_error(item, where) for item in value) if error.severity.lower() != NO_ERROR)
@@ -148,12 +148,12 @@ def _error(item: object, where: str) -> Error:
 
 
 def span_of(start: object, end: object) -> tuple[int, int] | None:
-    """A span where both ends are numbers; errors such as omissions have none."""
+    """A span if both ends are numbers; errors such as omissions have none."""
     return (start, end) if isinstance(start, int) and isinstance(end, int) and 0 <= start <= end else None
 
 
 def price(errors: Errors, where: str) -> float:
-    """The MQM score of errors, for ratings without a score of their own."""
+    """The MQM score of errors, for ratings without a score."""
     try:
         return score_errors(errors)
     except PrismError as error:
@@ -161,25 +161,25 @@ def price(errors: Errors, where: str) -> float:
 
 
 def stem(path: Path) -> str:
-    """The file's name without the ending of a compression."""
+    """The file name without its compression suffix."""
     return path.name.removesuffix(".xz").removesuffix(".gz")
 
 
 def file_title(path: Path) -> str:
-    """What a test set without a name of its own is called."""
+    """The display name of a test set without a name."""
     return stem(path).split(".")[0]
 
 
 def is_json_lines(path: Path) -> bool:
-    """Whether a file's name says that it has a JSON object on each line."""
+    """Whether the file name indicates one JSON object per line."""
     return stem(path).endswith((".jsonl", ".json"))
 
 
 def pair_of(path: Path, given: str | None) -> str:
-    """The language pair of a file that does not say it in its lines: the one in its name, or else the given one."""
+    """The language pair of a file that does not state it: the one in its name, or else the given one."""
     found: list[str] = sorted(set(_PAIR_IN_NAME.findall(path.name)))
     if len(found) == 1:
         return found[0]
     if given:
         return given
-    raise PrismError(f"{path}: which language pair? Name it, such as en-de, with `pairs=`")
+    raise PrismError(f"{path}: unknown language pair: set it, such as en-de, with `pairs=`")

@@ -1,4 +1,4 @@
-"""Google's MQM ratings: a TSV with one error on each line (system, doc, seg_id, rater, source, target, …)."""
+"""Google's MQM ratings: a TSV with one error per line (system, doc, seg_id, rater, source, target, …)."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ _MARKS = re.compile(r"<v>(.*?)</v>|</?v>", re.DOTALL)
 
 
 def recognize(path: Path, header: str) -> bool:
-    """Whether the header has the columns of errors."""
+    """Whether the header has the error columns."""
     return {"category", "severity"} <= set(header.lower().split("\t"))
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """One rating per rater and output with all its errors, whose spans are the marks in the texts."""
+    """Read one rating per rater and output with all its errors, whose spans are the marks in the texts."""
     collector = Collector(file_title(path), pair_of(path, request.pair))
     ratings: dict[tuple[str, str, str], tuple[list[Error], str]] = {}
     for where, row in records(path):
@@ -43,14 +43,14 @@ def read(path: Path, request: Request) -> list[Judgments]:
 
 
 def strip_marks(text: str) -> tuple[str, tuple[int, int] | None]:
-    """A text without `<v>…</v>`, and the place of what was between them in the text without marks."""
+    """Remove `<v>…</v>`, and return the span of the marked text in the text without marks."""
     found = _MARKS.search(text)
     if found is None:
         return text, None
     before = text[: found.start()]
     inside = found[1] if found[1] is not None else ""
     span = (len(before), len(before) + len(inside)) if found[1] is not None else None
-    # Marks beyond the first pair have been seen, and belong to no error of their own.
+    # Further marks occur, and belong to no separate error.
     return before + inside + re.sub(r"</?v>", "", text[found.end() :]), span
 
 
@@ -61,7 +61,7 @@ def _error(
     in_source: tuple[int, int] | None,
     where: str,
 ) -> list[Error]:
-    """The error of a line; none where the line says that there is no error."""
+    """The error of a line; None if the line says that there is no error."""
     try:
         penalty(category, severity)
     except PrismError as error:

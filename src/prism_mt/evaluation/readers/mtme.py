@@ -26,11 +26,11 @@ _NO_TEXT = "[No translation supplied]"
 
 @dataclass(frozen=True)
 class Variant:
-    """Scores of a metric under one choice of references; `path` lacks the endings of its files."""
+    """Scores of a metric with one choice of references; `path` lacks the file suffixes."""
 
     metric: str
     reference: str
-    """Empty where the file's name does not say it."""
+    """Empty if the file name does not say it."""
     path: Path
 
 
@@ -40,7 +40,7 @@ def recognize(path: Path, header: str) -> bool:
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """All language pairs that have human scores of the kind asked for, or of the only kind there is."""
+    """Read all language pairs that have human scores of the requested kind, or of the only kind."""
     files = sorted((path / "human-scores").glob("*.*.s??.score"))
     if not files:
         raise PrismError(f"{path} has no human-scores/LP.KIND.seg.score: not a directory of mt-metrics-eval?")
@@ -62,13 +62,13 @@ def is_score_folder(path: Path) -> bool:
 
 
 def variants(folder: Path, references: Sequence[str] = ()) -> list[Variant]:
-    """The metrics of a folder of score files in all their variants, by name."""
+    """All variants of the metrics in a directory of score files, by name."""
     names = sorted({_base_name(file) for file in _score_files(folder)})
     return [variant_of(folder / name, references) for name in names]
 
 
 def variant_of(path: Path, references: Sequence[str] = ()) -> Variant:
-    """Take the reference off a metric's name: one of `references` or what looks like one, `all`, or `src`."""
+    """Split the reference off a metric's name: one of `references` or what looks like one, `all`, or `src`."""
     metric, dash, last = path.name.rpartition("-")
     words = last.split(".")
     if dash and last == _ALL_REFERENCES and len(references) == 1:
@@ -80,15 +80,15 @@ def variant_of(path: Path, references: Sequence[str] = ()) -> Variant:
 
 
 def uses_references(folder: Path) -> bool:
-    """Whether some metric of a folder of score files was computed with a reference."""
+    """Whether some metric in a directory of score files was computed with a reference."""
     return any(one.reference not in ("", _WITHOUT_REFERENCE) for one in variants(folder))
 
 
 def choose_variants(found: Sequence[Variant], reference: str | None, place: str) -> list[tuple[str, Variant]]:
-    """One variant of every metric under the reference, each with the metric's name.
+    """Choose one variant of every metric for the reference, each with the metric's name.
 
-    Metrics without a reference are taken, too; where a metric also has a variant with one, they are called
-    METRIC-src. Metrics that only have variants with other references are left out.
+    Metrics without a reference are included, too; if a metric also has a variant with one, they are named METRIC-src.
+    Metrics that only have variants with other references are left out.
     """
     references = sorted({one.reference for one in found} - {"", _WITHOUT_REFERENCE})
     if reference is None and len(references) > 1:
@@ -109,7 +109,7 @@ def choose_variants(found: Sequence[Variant], reference: str | None, place: str)
 
 
 def metric_of(file: Path) -> Path | None:
-    """The BASE of `BASE.seg.score` or `BASE.sys.score` with two columns and no header, None for any other file."""
+    """The BASE of `BASE.seg.score` or `BASE.sys.score` with two columns and no header; None for any other file."""
     base = _base_name(file)
     if base == file.name:
         return None
@@ -118,7 +118,7 @@ def metric_of(file: Path) -> Path | None:
 
 
 def read_variant(variant: Variant, pair: str, name: str | None = None) -> MetricScores:
-    """The scores of a variant from `BASE.seg.score`, `BASE.sys.score` or both."""
+    """Read the scores of a variant from `BASE.seg.score`, `BASE.sys.score` or both."""
     collector = Collector("", pair)
     _add_scores(collector, variant.path)
     reference = f"reference:{variant.reference}|" if variant.reference else ""

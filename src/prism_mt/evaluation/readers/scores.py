@@ -1,4 +1,4 @@
-"""Readers of metric scores: our own TSV, mt-metrics-eval, the shared tasks' submissions, predictions in JSON."""
+"""Readers of metric scores: our TSV, mt-metrics-eval, shared-task submissions, predictions in JSON."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -39,8 +39,8 @@ def read_scores(
 ) -> list[MetricScores]:
     """Read the metrics of a file or folder.
 
-    `pair` names the language pair where the file does not say it; `reference` chooses among the variants of metrics
-    in a folder of mt-metrics-eval.
+    `pair` gives the language pair if the file does not state it; `reference` chooses among the variants of metrics in a
+    mt-metrics-eval directory.
     """
     found = _read_folder(path, pair, pairs, reference) if path.is_dir() else _read_file(path, pair)
     found = [scores for scores in found if not pairs or scores.pair in pairs]
@@ -52,7 +52,7 @@ def read_scores(
 def _read_folder(
     path: Path, pair: str | None, pairs: Collection[str], reference: str | None
 ) -> list[MetricScores]:
-    """Read a whole directory of mt-metrics-eval, its `metric-scores`, or the folder of one language pair."""
+    """Read an mt-metrics-eval directory, its `metric-scores`, or the directory of one language pair."""
     if mtme.is_score_folder(path):
         folders = [path]
     else:
@@ -84,7 +84,7 @@ def _read_file(path: Path, pair: str | None) -> list[MetricScores]:
 
 
 def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
-    """A header and the columns metric (or the file's name), lp, system, segment (absent: systems), score."""
+    """Read a table with the columns metric (or the file's name), lp, system, segment (absent: systems), score."""
     collectors: dict[tuple[str, str], Collector] = {}
     for where, row in records(path):
         metric = row.get("metric") or file_title(path)
@@ -102,10 +102,10 @@ def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
 
 
 def _read_submission(path: Path) -> list[MetricScores]:
-    """Lines of a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
+    """Read a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
 
-    Whether a file is about segments or systems is in its name (`.seg.`, `-seglevel`, `.sys.`). Test sets and
-    references other than those of a metric's first line make metrics of their own, with these in their names.
+    The file name says whether it holds segment or system scores (`.seg.`, `-seglevel`, `.sys.`). Test sets and
+    references other than those of a metric's first line become separate metrics, with these in their names.
     """
     collectors: dict[tuple[str, str, tuple[str, ...]], Collector] = {}
     main: dict[str, tuple[str, ...]] = {}
@@ -155,11 +155,11 @@ def _read_json(path: Path, pair: str) -> list[MetricScores]:
 
 
 def _ours(results: list[Any], path: Path) -> dict[str, Any]:
-    """What `prism score --format json` writes, by metric and system."""
+    """Parse the output of `prism score --format json`, by metric and system."""
     found: dict[str, Any] = {"seg": {}, "sys": {}}
     for result in results:
         if not isinstance(result, dict) or not {"metric", "system", "score"} <= result.keys():
-            raise PrismError(f"{path}: every one of the results needs metric, system and score")
+            raise PrismError(f"{path}: every result needs metric, system and score")
         metric, system = str(result["metric"]), str(result["system"])
         found["sys"].setdefault(metric, {})[system] = result["score"]
         if isinstance(result.get("segments"), list):
@@ -169,7 +169,7 @@ def _ours(results: list[Any], path: Path) -> dict[str, Any]:
 
 
 def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]:
-    """What is under `seg` or `sys`: values of systems by metric."""
+    """The content under `seg` or `sys`: values of systems by metric."""
     found = document.get(key, {}) if isinstance(document, dict) else None
     if not isinstance(found, dict) or not all(isinstance(systems, dict) for systems in found.values()):
         raise PrismError(f"{path}: not a JSON object with metric scores by metric and system under {key!r}")
@@ -177,5 +177,5 @@ def _by_system(document: Any, key: str, path: Path) -> dict[str, dict[str, Any]]
 
 
 def _pair_of_folder(folder: Path, pair: str | None, file: Path | None = None) -> str:
-    """mt-metrics-eval keeps metric scores in a folder that is named after the language pair."""
+    """Infer the pair from the directory: mt-metrics-eval keeps metric scores in one named after it."""
     return folder.name if LANGUAGE_PAIR.fullmatch(folder.name) else pair_of(file or folder, pair)

@@ -20,12 +20,12 @@ _KINDS = ("scores", "mqm", "mqm_avg")
 
 
 def recognize(path: Path, header: str) -> bool:
-    """Whether the file's name says JSON."""
+    """Whether the file name indicates JSON."""
     return fields.is_json_lines(path)
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """Judgments and texts; a file without scores gives texts for judgments that come from elsewhere."""
+    """Read judgments and texts; a file without scores provides texts for judgments from elsewhere."""
     collectors = Collectors(fields.file_title(path))
     default = None
     for where, record in fields.json_records(path):
@@ -60,7 +60,7 @@ def _add_texts(collector: Collector, segment: str, record: Mapping[str, Any], wh
 def _add_ratings(
     collector: Collector, segment: str, record: Mapping[str, Any], request: Request, where: str
 ) -> None:
-    """Add the ratings under the key asked for, or under the first that has any."""
+    """Add the ratings under the requested key, or under the first that has any."""
     known = [kind for kind in _KINDS if record.get(kind)]
     kind = request.choose(known) or next(iter(known), None)
     if kind is None:

@@ -1,4 +1,4 @@
-"""Tables with a header line, tab-separated: our own format, and most of what is published.
+"""Tab-separated tables with a header line: our own format, and most published ones.
 
 Columns are known by their names (upper or lower case): the language pair `lp`, the `system`, the segment
 (`segment`, `docseg`, `sid`, `seg_id` or `idx`), the `rater`, the human score (`score`, `human`, `da_z`, `z`,
@@ -23,12 +23,12 @@ _ONLY_SYSTEM = "output"
 
 
 def recognize(path: Path, header: str) -> bool:
-    """Take every file that no other reader takes."""
+    """Accept every file that no other reader recognizes."""
     return True
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """Judgments of a tab-separated table; every row is a rating."""
+    """Read judgments from a tab-separated table; every row is a rating."""
     collectors = Collectors(fields.file_title(path))
     for where, row in records(path):
         collector = collectors.of(word(row, fields.TESTSET), row.get("lp") or pair_of(path, request.pair))

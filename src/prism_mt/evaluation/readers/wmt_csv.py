@@ -1,4 +1,4 @@
-"""The metrics tasks' space-separated files: DA-seglevel.csv, DA-syslevel.csv, RR-seglevel.csv, DArr-seglevel.csv."""
+"""Space-separated files of the metrics tasks: DA-seglevel.csv, DA-syslevel.csv, RR-seglevel.csv, DArr-seglevel.csv."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def recognize(path: Path, header: str) -> bool:
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """Columns by the header's names: LP, DATA, SYSTEM, SID, HUMAN (or the score asked for), BETTER, WORSE."""
+    """Columns by header name: LP, DATA, SYSTEM, SID, HUMAN (or the requested score), BETTER, WORSE."""
     collectors = Collectors(file_title(path))
     lines = numbered_lines(path)
     header = next(lines)[1].upper().split()

@@ -1,4 +1,4 @@
-"""The shared tasks' files with one output on each line, as JSON objects (WMT24's ESA) or as a table (WMT25).
+"""Shared-task files with one output per line, as JSON objects (WMT24's ESA) or as a table (WMT25).
 
 Fields: `langs`, or `source_lang` and `target_lang`; `doc_id` and `line_id` or `segment_id`; `system` or `system_id`;
 `domain` or `domain_name`; the texts `src`, `tgt` or `source_segment`, `hypothesis_segment`, `reference_segment`;
@@ -41,7 +41,7 @@ _FIELDS = (
 
 
 def recognize(path: Path, header: str) -> bool:
-    """Whether the first line has a document, a system and a segment in the shared tasks' words."""
+    """Whether the first line has a document, a system and a segment under the shared tasks' names."""
     if fields.is_json_lines(path):
         try:
             record = json.loads(header)
@@ -54,7 +54,7 @@ def recognize(path: Path, header: str) -> bool:
 
 
 def read(path: Path, request: Request) -> list[Judgments]:
-    """Judgments of every language pair; challenge sets are test sets of their own."""
+    """Read the judgments of every language pair; challenge sets are separate test sets."""
     collectors = Collectors(fields.file_title(path))
     for where, row, collector, system, segment in _outputs(path, request, collectors):
         asked = request.choose(list(row))
@@ -71,7 +71,7 @@ def read(path: Path, request: Request) -> list[Judgments]:
 
 
 def read_submission(path: Path) -> list[MetricScores]:
-    """A metric's scores, one object per language pair; the metric is called as its file."""
+    """Read a metric's scores, one object per language pair; the metric is named after the file."""
     collectors = Collectors(fields.file_title(path))
     for where, row, collector, system, segment in _outputs(path, Request(), collectors):
         collector.rating(system, segment, number(fields.field(row, _SCORE), where))
@@ -83,7 +83,7 @@ def read_submission(path: Path) -> list[MetricScores]:
 
 
 def write_submission(path: Path, scored: Sequence[tuple[MetricScores, Judgments]]) -> None:
-    """Write a metric's segment scores of all systems, in WMT25's field names: JSON objects, or a table for `.tsv`."""
+    """Write a metric's segment scores of all systems with WMT25's field names: JSON objects, or a table for `.tsv`."""
     rows = [row for scores, judgments in scored for row in _submitted(scores, judgments)]
     with write_atomically(path) as handle:
         if path.suffix == ".tsv":
@@ -110,7 +110,7 @@ def _submitted(scores: MetricScores, judgments: Judgments) -> Iterator[tuple[str
 def _outputs(
     path: Path, request: Request, collectors: Collectors
 ) -> Iterator[tuple[str, Mapping[str, Any], Collector, str, str]]:
-    """Every line with its place, the collector of its test set and pair, its system and segment."""
+    """Yield every line with its location, the collector of its test set and pair, its system and segment."""
     rows = fields.json_records(path) if fields.is_json_lines(path) else fields.records(path)
     for where, row in rows:
         system, segment = word(row, _SYSTEM), word(row, _SEGMENT)
@@ -130,7 +130,7 @@ def _pair(row: Mapping[str, Any], path: Path, request: Request) -> str:
 
 
 def _errors(row: Mapping[str, Any], where: str) -> Errors | None:
-    """Errors with their spans in the output; None where the file has none, also where it is a table."""
+    """Errors with their spans in the output; None if the file has none, also if it is a table."""
     spans = fields.field(row, _SPANS)
     if not isinstance(spans, list):
         return None
