@@ -38,7 +38,7 @@ def read_judgments(
     """Read the judgments of one language pair and test set.
 
     `pair` chooses one of several, or gives that of a file that does not state it. `human_score` names the column or
-    kind of human scores if there are several (raw, z, mqm, esa); otherwise the first of `prefer` that the file has is used.
+    kind of human scores if there are several (raw, z, mqm, esa); otherwise the first of `prefer` in the file is used.
     """
     found = read_all_judgments([path], pairs=(pair,) if pair else (), human_score=human_score, prefer=prefer)
     if len(found) > 1:
