@@ -131,8 +131,8 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             ("translate", "in.txt", "--to", "xx"),
             "the model does not support the language 'xx'; it supports de, en",
         ),
-        (("translate", "in.txt", "--to", "de", "-n", "6", "--beam", "5"), "a beam of 5 cannot give 6 hypotheses"),
-        (("translate", "empty.txt", "--to", "de"), "empty.txt is empty: there is nothing to do"),
+        (("translate", "in.txt", "--to", "de", "-n", "6", "--beam", "5"), "a beam of 5 cannot yield 6 hypotheses"),
+        (("translate", "empty.txt", "--to", "de"), "empty.txt is empty: nothing to do"),
         (("translate", "none.txt", "--to", "de"), "cannot read none.txt"),
         (("paraphrase", "in.txt"), "set the language of the input: --lang XX"),
         (
@@ -141,17 +141,17 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
         ),
         (
             ("paraphrase", "in.txt", "-l", "en", "--method", "diverse", "-n", "101"),
-            "a beam of 100 cannot give 101",
+            "a beam of 100 cannot yield 101",
         ),
         (
             ("paraphrase", "in.txt", "-l", "en", "--method", "sample", "--engine", "ct2"),
-            "leave out --engine, or choose torch",
+            "omit --engine, or choose torch",
         ),
         (
             ("paraphrase", "in.txt", "-l", "en", "--seed", "7"),
             "--seed is an option of the method sample, but the method is",
         ),
-        (("paraphrase", "in.txt", "-l", "en", "--precision", "int8"), "leave out --precision"),
+        (("paraphrase", "in.txt", "-l", "en", "--precision", "int8"), "omit --precision"),
         (("paraphrase", "long.txt", "-l", "en"), "long.txt, line 2 has"),
         (("rerank", "long.txt", "--to", "en", "--samples", "2"), "long.txt, line 2 has"),
         (("rerank", "nosource.jsonl", "--to", "en", "-m", "prism-src"), "nosource.jsonl, line 1 has no source"),
@@ -165,7 +165,7 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             "no metric and no folder of a learned metric is named 'blue'; did you mean 'bleu'?",
         ),
         (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
-        (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: there is nothing to rerank"),
+        (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: nothing to rerank"),
     ],
 )
 def test_mistakes(capsys: Any, model: str, words: tuple[str, ...], message: str) -> None:

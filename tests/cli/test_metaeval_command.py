@@ -217,7 +217,7 @@ def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["missing.tsv"], "cannot read missing.tsv"),
         (["{judgments}"], "no metric to judge"),
-        (["{judgments}", "-m", "nosuch"], "no metric 'nosuch'"),
+        (["{judgments}", "-m", "nosuch"], "no metric and no folder of a learned metric is named 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--protocol", "nosuch"], "unknown protocol 'nosuch'"),
         (["{judgments}", "-m", "chrf", "--pairs", "de-fr"], "no judgments of de-fr"),
         (["{judgments}", "-m", "chrf", "--reference", "x"], "has no reference 'x'; it has ref-A"),

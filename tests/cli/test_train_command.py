@@ -63,7 +63,7 @@ def test_minutes_and_export_only(
     path = write_config(toy_config, tmp_path / "toy.toml")
     elsewhere = str(tmp_path / "elsewhere")
     assert main(["train", path, "--output", elsewhere, "--minutes", "1e-9"]) == 0
-    assert "Stopped at step 1; the same command goes on from there." in capsys.readouterr().err
+    assert "Stopped at step 1; run the same command to resume." in capsys.readouterr().err
     assert main(["train", path, "--output", elsewhere, "--export-only"]) == 0
     assert "step 1" in (tmp_path / "elsewhere" / "model" / "README.md").read_text()
 

@@ -124,7 +124,7 @@ def make_sentencepiece(tmp_path: Path) -> bytes:
 def test_a_text_that_is_too_long_and_a_folder_without_tokenizer(tmp_path: Path) -> None:
     make_bert(tmp_path / "bert", positions=8)
     encoder = open_piece_encoder(str(tmp_path / "bert"), "en", no_model)
-    with pytest.raises(PrismError, match="9 pieces is longer than the 8 that the encoder bert takes"):
+    with pytest.raises(PrismError, match="9 pieces is longer than the limit of 8 of the encoder bert"):
         encoder.encode(["the dog", "the dog " * 3 + "barks"])
     for name in ("tokenizer.json", "vocab.txt"):
         (tmp_path / "bert" / name).unlink(missing_ok=True)

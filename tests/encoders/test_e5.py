@@ -168,7 +168,7 @@ def test_tokens_of_text(tmp_path: Path) -> None:
 
 def test_a_text_that_is_too_long(tmp_path: Path) -> None:
     encoder = CT2Encoder(read_e5(make_e5(tmp_path / "e5.bin")), 1)
-    with pytest.raises(PrismError, match="17 pieces is longer than the 16 that the encoder e5 takes: 'the the"):
+    with pytest.raises(PrismError, match="17 pieces is longer than the limit of 16 of the encoder e5: 'the the"):
         encoder.encode(["the " * 15])
 
 

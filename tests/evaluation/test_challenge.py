@@ -36,7 +36,7 @@ def test_languages_that_a_model_lacks_are_left_out(tmp_path_factory: pytest.Temp
     found = run_challenge([*CONTRASTS, swedish], [PrismRef(model=folder)], Runtime())
     assert np.isnan(found.outcomes[0].right).tolist() == [False, False, False, True]
     assert "lang:en" in found.outcomes[0].signature
-    with pytest.raises(PrismError, match="does not know the language 'sv'"):
+    with pytest.raises(PrismError, match="does not support the language 'sv'"):
         run_challenge([swedish], [PrismRef(model=folder)], Runtime())
 
 

@@ -119,7 +119,7 @@ def test_whole_segments_are_held_out_from_the_end_of_each_language_pair() -> Non
         *(("en-de", "2"), ("zh-en", "2"), ("en-de", "3"), ("zh-en", "3")),
     ]
     assert len(train) == 4
-    with pytest.raises(PrismError, match="en-de has only 12 pairs, and 100 are to be held out"):
+    with pytest.raises(PrismError, match="en-de has only 12 pairs, but 100 are to be held out"):
         split_off(segments, 100)
 
 
@@ -212,7 +212,7 @@ def test_unknown_severities_point_to_the_given_scores(tmp_path: Path) -> None:
         "B": {"anna": {"score": 0.0, "errors": []}},
     }
     judgments = read_judgments(mqm_file(tmp_path / "mqm_en-ru.jsonl", mqm))
-    with pytest.raises(PrismError, match="segment 1 of A: unknown severity 'critical'.*--given-scores"):
+    with pytest.raises(PrismError, match="segment 1 of A: unknown severity 'critical'.*given_scores="):
         score_from_errors(judgments)
     [segment] = rank_segments(judgments)
     assert (segment.scores, segment.pairs) == ((-10.0, 0.0), ((1, 0),))

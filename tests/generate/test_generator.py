@@ -68,7 +68,7 @@ def test_a_long_text_is_named(model: ModelDirectory) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 6, "beam": 5}, "a beam of 5 cannot give 6 hypotheses"),
+        ({"n": 6, "beam": 5}, "a beam of 5 cannot yield 6 hypotheses"),
         ({"method": "diverse", "beam": 10, "groups": 4}, "4 groups do not divide a beam of 10"),
         ({"n": 0}, "n must be between 1 and 100,000, not 0"),
         ({"beam": 0}, "beam must be between 1 and"),

@@ -151,7 +151,7 @@ def test_lm_of_texts_that_are_too_long(caplog: pytest.LogCaptureFixture) -> None
 
     total = float(torch.arange(10.0).logsumexp(0))
     assert score("1 2 9", "error") == pytest.approx(4 - total, abs=1e-5)
-    with pytest.raises(PrismError, match="4 pieces is longer than the 3"):
+    with pytest.raises(PrismError, match="4 pieces is longer than the limit of 3"):
         score("1 2 9 8", "error")
     assert not caplog.messages
     assert score("1 2 9 8 4", "truncate") == pytest.approx(4 - total, abs=1e-5)

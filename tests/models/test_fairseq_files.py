@@ -42,7 +42,7 @@ def test_errors_of_tar_files_name_the_tar(tmp_path: Path) -> None:
     path = tmp_path / "model.tar"
     with tarfile.open(path, "w") as tar:
         tar.add(tmp_path / "files", "m")
-    assert refusal(path) == f"{path}/checkpoint.pt has what is not supported: the option char_inputs"
+    assert refusal(path) == f"{path}/checkpoint.pt has unsupported features: the option char_inputs"
     path.write_bytes(path.read_bytes()[:5000])
     assert "damaged" in refusal(path)
     path.write_bytes(b"no tar at all")
@@ -121,8 +121,8 @@ def test_dictionary(tmp_path: Path) -> None:
         ("a 1\nb x\n", "line 2: expected"),
         ("a -1\n", "line 1: expected"),
         (" 1\n", "line 1: expected"),
-        ("a 1\nb 1\na 2\n", "line 3: 'a' is there already"),
-        ("<pad> 1\n", "line 1: '<pad>' is there already"),
+        ("a 1\nb 1\na 2\n", "line 3: 'a' is a duplicate"),
+        ("<pad> 1\n", "line 1: '<pad>' is a duplicate"),
     ],
 )
 def test_malformed_dictionary(tmp_path: Path, text: str, message: str) -> None:

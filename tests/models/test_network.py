@@ -148,7 +148,7 @@ def test_later_tokens_are_not_seen() -> None:
 
 
 def test_too_long_a_text_is_an_error() -> None:
-    with pytest.raises(PrismError, match="21 tokens is longer than the 20"):
+    with pytest.raises(PrismError, match="21 tokens is longer than this model's limit of 20"):
         variant("pre").encode(torch.full((1, 21), 4))
 
 

@@ -99,7 +99,7 @@ def run(options: RerankOptions, engine: EngineConfig, metric_options: dict[str, 
     )
     count = candidates.size
     if count == 0:
-        raise PrismError(f"{candidates.lines.name} is empty: there is nothing to rerank")
+        raise PrismError(f"{candidates.lines.name} is empty: nothing to rerank")
     references = None if options.pseudo_refs is None else _references(options.pseudo_refs, count)
     check_pseudo_references(metric, references, count)
     runtime = Runtime(resolve_engine(engine, "rerank"))

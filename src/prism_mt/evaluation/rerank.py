@@ -62,7 +62,7 @@ def check_pseudo_references(metric: Metric, references: Sequence[Sequence[str]] 
     if references is None:
         return
     if "ref" not in metric.needs:
-        raise PrismError(f"{metric.label} compares with no reference: leave out `pseudo_refs=`")
+        raise PrismError(f"{metric.label} uses no reference: omit `pseudo_refs=`")
     if len(references) != count:
         raise PrismError(f"there are pseudo-references for {len(references):,} segments, candidates for {count:,}")
     empty = next((number for number, texts in enumerate(references, start=1) if not texts), None)

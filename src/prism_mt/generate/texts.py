@@ -47,7 +47,7 @@ class TextGenerator:
         """
         count = texts.count()
         if count == 0:
-            raise PrismError(f"{texts.name} is empty: there is nothing to do")
+            raise PrismError(f"{texts.name} is empty: nothing to do")
         self.check(texts)
         run = fingerprint(texts, kind, *self.identity)
         with counter(f"writing {kind}", count) as advance:

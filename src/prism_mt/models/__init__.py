@@ -1,1 +1,1 @@
-"""Models: what they are, where they are kept, and how foreign ones are read."""
+"""Models: description, model directory, network, and readers of foreign formats."""

@@ -5,7 +5,7 @@ model.safetensors    weights under the names of `models/spec`, stored as `models
 spm.model            SentencePiece model (spm.target.model where the target side has its own)
 dictionary.json      pieces by id, where they are not SentencePiece's (dictionary.target.json likewise)
 README.md            the card
-judged.txt           keys of the segments that it was fine-tuned on, where it was
+judged.txt           keys of the segments that it was fine-tuned on, if any
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ _FORMAT = 1
 
 @dataclasses.dataclass(frozen=True)
 class FileEntry:
-    """What config.json says of one file."""
+    """One file according to config.json."""
 
     size: int
     sha256: str
@@ -46,7 +46,7 @@ class FileEntry:
 
 @dataclasses.dataclass(frozen=True)
 class _ConfigFile:
-    """config.json as it is on disk."""
+    """config.json as stored on disk."""
 
     prism_format: int
     spec: ModelSpec
@@ -55,7 +55,7 @@ class _ConfigFile:
 
 
 class ModelDirectory:
-    """A model on disk. The configuration is read and checked at once, everything else when it is asked for."""
+    """A model on disk. The configuration is read and checked at once, everything else on request."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class ModelDirectory:
         self.digest = config.digest
         self._check_sizes()
         if _digest(self.spec, self.files) != self.digest:
-            raise PrismError(f"{folder / CONFIG} does not match its digest: it was changed by hand or damaged")
+            raise PrismError(f"{folder / CONFIG} does not match its digest: it was edited or is damaged")
 
     @cached_property
     def source(self) -> Vocabulary:
@@ -74,7 +74,7 @@ class ModelDirectory:
 
     @cached_property
     def target(self) -> Vocabulary:
-        """Subwords of the target side; the same object where both sides share it."""
+        """Subwords of the target side; the same object if both sides share it."""
         if "spm.target.model" not in self.files:
             return self.source
         return self._vocabulary(".target", self.spec.architecture.target_vocabulary)
@@ -88,7 +88,7 @@ class ModelDirectory:
         )
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
-        """All weights in float32, after their hash and their names have been checked."""
+        """All weights in float32, after checking their hash and names."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -107,12 +107,12 @@ class ModelDirectory:
         return Model(self.spec, self.weights(), self.source, self.target, text, self.judged)
 
     def verify(self) -> None:
-        """Compare every file with its hash; the first that differs is an error."""
+        """Compare every file with its hash; the first difference is an error."""
         for name in self.files:
             self._verified(name)
 
     def _vocabulary(self, side: str, size: int) -> Vocabulary:
-        """Subwords that are as many as the embeddings have rows."""
+        """A subword vocabulary with as many pieces as the embeddings have rows."""
         model = self._verified(f"spm{side}.model").read_bytes()
         dictionary = f"dictionary{side}.json"
         pieces = _read_pieces(self._verified(dictionary)) if dictionary in self.files else None
@@ -124,13 +124,13 @@ class ModelDirectory:
         return vocabulary
 
     def _check_sizes(self) -> None:
-        """A missing or cut-off file is found before anything heavy starts."""
+        """Find missing or truncated files before anything heavy starts."""
         for name, entry in self.files.items():
             path = self.folder / name
             if Path(name).name != name:
                 raise PrismError(f"{self.folder / CONFIG}: {name!r} is not a plain file name")
             if not path.is_file():
-                raise PrismError(f"the model {self.folder} lacks its file {name}: get or convert it again")
+                raise PrismError(f"the model {self.folder} lacks its file {name}: download or convert it again")
             if path.stat().st_size != entry.size:
                 raise PrismError(
                     f"{path} is damaged: {path.stat().st_size:,} bytes instead of {entry.size:,}; "
@@ -141,15 +141,15 @@ class ModelDirectory:
                 raise PrismError(f"{self.folder / CONFIG} does not list {name}")
 
     def _verified(self, name: str) -> Path:
-        """Path of a file whose content is what config.json says."""
+        """Path of a file, after checking its content against config.json."""
         path = self.folder / name
         if _sha256(path) != self.files[name].sha256:
-            raise PrismError(f"{path} is damaged: its sha256 is not the one in {CONFIG}")
+            raise PrismError(f"{path} is damaged: its SHA-256 differs from the one in {CONFIG}")
         return path
 
 
 def is_model_directory(path: Path) -> bool:
-    """Whether the folder has a config.json of ours (Hugging Face models have a file of that name too)."""
+    """Whether the folder has one of our config.json files (Hugging Face models have a file of that name, too)."""
     try:
         table = json.loads((path / CONFIG).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -165,7 +165,7 @@ def write_model(
     from safetensors.numpy import save_file
 
     if folder.exists() and not is_model_directory(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise PrismError(f"{folder} exists and is not a model directory: choose another place")
+        raise PrismError(f"{folder} exists and is not a model directory: choose another folder")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.", suffix=".partial") as made:
@@ -176,7 +176,7 @@ def write_model(
             if model.target is not model.source:
                 _write_vocabulary(partial, ".target", model.target)
             _write_config(partial, model.spec)
-            # safetensors writes files that only their owner may read.
+            # safetensors writes files that only their owner can read.
             shutil.copymode(partial / CONFIG, partial / WEIGHTS)
             (partial / CARD).write_text(model.card or f"# {model.spec.name or folder.name}\n", encoding="utf-8")
             if model.judged:
@@ -232,7 +232,7 @@ def _read_pieces(path: Path) -> tuple[str, ...]:
 
 
 def _digest(spec: ModelSpec, files: Mapping[str, FileEntry]) -> str:
-    """Identity of what changes a score: architecture, conventions, languages and file contents, not the name."""
+    """Digest of what changes a score: architecture, conventions, languages and file contents, not the name."""
     content = {
         "architecture": dataclasses.asdict(spec.architecture),
         "conventions": dataclasses.asdict(spec.conventions),

@@ -1,4 +1,4 @@
-"""Download of catalog models: only when asked, resumable, checked before use."""
+"""Download models in the catalog: only on request, resumable, verified before use."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ def fetch(known: KnownModel, folder: Path, address: str) -> ModelDirectory:
             raise PrismError(f"{address} is not the catalog's {known.name}: {found} instead of {known.digest}")
         model = fairseq.read(archive)
     except PrismError:
-        archive.unlink()  # what is damaged would be found damaged again
+        archive.unlink()  # a damaged file would be found damaged again
         raise
     made = write_model(replace(model, spec=replace(model.spec, name=known.name)), folder)
     archive.unlink()

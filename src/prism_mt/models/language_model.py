@@ -9,7 +9,7 @@ from prism_mt.models.spec import Architecture, Weights, check_weights
 
 
 class LanguageModel(nn.Module):
-    """A decoder without encoder, shaped by the decoder's and the target's numbers of an `Architecture`."""
+    """A decoder without encoder, shaped by the decoder and target sizes of an `Architecture`."""
 
     def __init__(self, architecture: Architecture, dropout: float = 0.0) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class LanguageModel(nn.Module):
 
 
 def from_weights(architecture: Architecture, weights: Weights) -> LanguageModel:
-    """A model in evaluation mode with these weights; fails with all that do not fit."""
+    """Make a model in evaluation mode from these weights; the error lists all that do not match."""
     if not architecture.decoder_only:
         raise PrismError("this is a translation model, not a language model")
     check_weights(architecture, weights, "model")

@@ -8,15 +8,15 @@ from prism_mt.text.subwords import Vocabulary
 
 @dataclass(frozen=True)
 class Model:
-    """Architecture, conventions, weights and subwords: all that a model directory holds."""
+    """Architecture, conventions, weights and subwords: everything in a model directory."""
 
     spec: ModelSpec
     weights: Weights
     source: Vocabulary
     target: Vocabulary
-    """The same object as `source` where both sides share one vocabulary."""
+    """The same object as `source` if both sides share one vocabulary."""
     card: str = ""
-    """What a person should know about the model, in Markdown."""
+    """The model card, in Markdown."""
     judged: frozenset[str] = frozenset()
     """Keys (`metaeval.overlap`) of the segments with human judgments that it was fine-tuned on."""
 

@@ -36,11 +36,11 @@ class Attention(nn.Module):
         return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
 
     def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
-        """What can be attended to in `context` (B, T, D), as two tensors (B, H, T, D/H)."""
+        """Keys and values of `context` (B, T, D), as two tensors (B, H, T, D/H)."""
         return self.split(self.key(context)), self.split(self.value(context))
 
     def forward(self, states: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-        """Attend from `states` (B, T, D); `mask` is true where a key may be seen, (B, 1, 1 or T, keys)."""
+        """Attend from `states` (B, T, D); `mask` is True where a key is visible, (B, 1, 1 or T, keys)."""
         queries = self.split(self.query(states))
         if torch.is_grad_enabled() and states.device.type == "cpu":
             mixed = _attend(queries, keys, values, mask, causal)
@@ -78,7 +78,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """Self-attention, attention to the encoder where there is one, feed-forward; each with residual and norm."""
+    """Self-attention, cross-attention if there is an encoder, feed-forward; each with residual and norm."""
 
     def __init__(self, architecture: Architecture, heads: int, inner: int, cross: bool, dropout: float) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ class Layer(nn.Module):
         return self.residual(states, self.feed_forward_norm, self.feed_forward)
 
     def residual(self, states: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Add what a sublayer makes of the states, with the norm before or after."""
+        """Add a sublayer's output to the states, with the norm before or after."""
         output: Tensor
         if self.pre_norm:
             output = states + self.dropout(sublayer(norm(states)))
@@ -154,10 +154,10 @@ class Stack(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def embed(self, ids: Tensor, table: Tensor, start: int = 0) -> Tensor:
-        """(B, T) ids, of which the first is at position `start` → (B, T, D)."""
+        """Embed (B, T) ids, the first of which is at position `start` → (B, T, D)."""
         end = start + ids.shape[1]
         if end > self.max_positions:
-            raise PrismError(f"a text of {end} tokens is longer than the {self.max_positions} this model can take")
+            raise PrismError(f"a text of {end} tokens is longer than this model's limit of {self.max_positions}")
         positions = self.sinusoids if self.positions is None else self.positions.weight
         states = F.embedding(ids, table) * self.scale + positions[start:end]
         if self.embedding_norm is not None:
@@ -189,7 +189,7 @@ class Stack(nn.Module):
 
 
 class Output(nn.Module):
-    """The projection onto the vocabulary; it has no weight of its own where that is tied to an embedding."""
+    """The projection onto the vocabulary; it has no weight of its own if tied to an embedding."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -246,7 +246,7 @@ class Transformer(nn.Module):
 
 
 def initialize(model: nn.Module) -> None:
-    """Random weights as the reference implementation draws them; the row of padding is zero."""
+    """Initialize weights randomly as the reference implementation does; the padding row is zero."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -256,14 +256,14 @@ def initialize(model: nn.Module) -> None:
         elif isinstance(module, Output) and module.weight is not None:
             nn.init.normal_(module.weight, std=module.weight.shape[1] ** -0.5)
     for module in model.modules():
-        # Only now: a stack comes before its own embedding in the order of modules.
+        # Only now: a stack precedes its own embedding in the order of modules.
         if isinstance(module, Stack) and module.embedding is not None:
             with torch.no_grad():
                 module.embedding.weight[_PAD] = 0.0
 
 
 def from_weights(architecture: Architecture, weights: Mapping[str, NDArray[np.float32]]) -> Transformer:
-    """A model in evaluation mode with these weights; fails with all that do not fit."""
+    """Make a model in evaluation mode from these weights; the error lists all that do not match."""
     if architecture.decoder_only:
         raise PrismError("this is a language model: it has no encoder and cannot translate or paraphrase")
     check_weights(architecture, weights, "model")
@@ -274,7 +274,7 @@ def from_weights(architecture: Architecture, weights: Mapping[str, NDArray[np.fl
 
 
 def fill(model: nn.Module, weights: Mapping[str, NDArray[np.float32]]) -> None:
-    """Give a model these weights, as float32 copies of its own, and put it into evaluation mode."""
+    """Load float32 copies of these weights into a model, and set evaluation mode."""
     state = {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
     model.load_state_dict(state, assign=True)
     model.eval()

@@ -1,4 +1,4 @@
-"""From a model's name to its directory: a path, a name of the catalog, or `hf:ORG/NAME`.
+"""Resolve a model's name to its directory: a path, a name in the catalog, or `hf:ORG/NAME`.
 
 Foreign models are converted once and kept in the cache under the digest of their files.
 """
@@ -28,7 +28,7 @@ _LOG = logging.getLogger("prism_mt")
 
 
 def open_model(name: str, offline: bool = False) -> ModelDirectory:
-    """The directory of the model that `name` stands for. Only `hf:` names may use the network."""
+    """Return the directory of the model called `name`. Only `hf:` names may use the network."""
     if name.startswith("hf:"):
         from prism_mt.models import huggingface
 
@@ -46,11 +46,11 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
     if known:
         return open_model(known.source, offline)
     names = ", ".join(model.name for model in zoo.CATALOG)
-    raise PrismError(f"no model {name!r}: give a folder, hf:ORG/NAME, or one of {names}")
+    raise PrismError(f"no model {name!r}: use a folder, hf:ORG/NAME, or one of {names}")
 
 
 def is_here(known: zoo.KnownModel) -> bool:
-    """Whether a model of the catalog can be used without the network."""
+    """Whether a model in the catalog can be used without the network."""
     if known.name in EMBEDDED or is_model_directory(downloaded(known.name)):
         return True
     from prism_mt.models import huggingface
@@ -59,7 +59,7 @@ def is_here(known: zoo.KnownModel) -> bool:
 
 
 def read_foreign(path: Path) -> Model:
-    """Read a model of another toolkit: the original layout (folder or tar) or a Hugging Face folder."""
+    """Read a model from another toolkit: the original layout (folder or tar) or a Hugging Face folder."""
     from prism_mt.models import huggingface
     from prism_mt.models.fairseq import reader as fairseq
 
@@ -84,7 +84,7 @@ def downloaded(name: str) -> Path:
 
 
 def _converted(path: Path) -> ModelDirectory:
-    """The converted form of a foreign model, made now unless its files are the ones converted before."""
+    """The converted form of a foreign model, converted now unless its files are unchanged since."""
     stamp = _stamp(path)
     record = cache_folder() / "models" / "converted.json"
     known: dict[str, str] = _read_record(record)
@@ -92,11 +92,11 @@ def _converted(path: Path) -> ModelDirectory:
     if stamp in known and is_model_directory(folder):
         return ModelDirectory(folder)
     _LOG.info("converting %s", path)
-    with contextlib.suppress(OSError):  # told of where the model is written
+    with contextlib.suppress(OSError):  # reported when the model is written
         make_cache_folder(record.parent)
     model = read_foreign(path)
     made = write_model(model, cache_folder() / "models" / f".new-{os.getpid()}")
-    # The digest is of what changes a score; which languages a model translates and its name belong to it here, too.
+    # The digest covers what changes a score; here the translated languages and the name matter, too.
     spec = hashlib.sha256(json.dumps(dataclasses.asdict(made.spec), sort_keys=True).encode()).hexdigest()
     folder = made.folder.with_name(f"{made.digest[:24]}-{spec[:8]}")
     if is_model_directory(folder):
@@ -108,7 +108,7 @@ def _converted(path: Path) -> ModelDirectory:
 
 
 def _stamp(path: Path) -> str:
-    """Path, size and time of every file: what says, without reading gigabytes, that nothing has changed."""
+    """Path, size and time of every file, which show without reading gigabytes that nothing has changed."""
     files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
     return json.dumps([[str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns] for file in files])
 

@@ -2,7 +2,7 @@
 
 Every reader (fairseq, Hugging Face, our own trainer) produces these, and every engine knows only these.
 
-Weights have one set of names, whatever the model came from:
+Weights have one set of names, whatever format the model came from:
 
     encoder.embedding.weight                        source embedding, (source vocabulary, width)
     decoder.embedding.weight                        absent when `tied_embeddings`
@@ -37,24 +37,24 @@ Symbol = Literal["pieces", "eos", "bos", "pad", "source-tag", "target-tag"]
 
 _LARGEST = 10_000_000
 _LARGEST_POSITIONS = 1 << 26
-"""Numbers in a table of positions: 65,536 rows of width 1024. Sinusoids are made up, so no file bounds them."""
+"""Limit of a position table: 65,536 rows of width 1024. Sinusoids are computed, so no file size bounds them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape(Config):
-    """The shape of a Transformer and every choice that changes its numbers, but for its vocabularies.
+    """The shape of a Transformer and every choice that changes its numbers, except its vocabularies.
 
-    A language model takes the decoder's numbers and has no encoder.
+    A language model uses the decoder's sizes and has no encoder.
     """
 
     width: int = option("width of embeddings and layers", low=1, high=_LARGEST)
     decoder_layers: int = option("layers of the decoder", low=0, high=1000)
-    decoder_heads: int = option("attention heads of the decoder; they divide the width", low=1)
+    decoder_heads: int = option("attention heads of the decoder; must divide the width", low=1)
     decoder_feed_forward: int = option("width inside the decoder's feed-forward layers", low=0)
-    encoder_layers: int = option("layers of the encoder; 0 is a language model", 0, low=0, high=1000)
+    encoder_layers: int = option("layers of the encoder; 0 for a language model", 0, low=0, high=1000)
     encoder_heads: int = option("attention heads of the encoder", 1, low=1)
     encoder_feed_forward: int = option("width inside the encoder's feed-forward layers", 0, low=0)
-    max_positions: int = option("longest sequence, special tokens included", 512, low=1, high=_LARGEST)
+    max_positions: int = option("longest sequence, including special tokens", 512, low=1, high=_LARGEST)
     norm: Literal["pre", "post"] = option("LayerNorm before or after each sublayer", "pre")
     final_norm: bool = option("a LayerNorm after the last layer of the encoder and of the decoder", True)
     embedding_norm: bool = option("a LayerNorm after the embeddings", False)
@@ -84,14 +84,14 @@ class Shape(Config):
             raise PrismError(f"max_positions {self.max_positions:,} is too many for the width {self.width:,}")
 
     def with_vocabularies(self, source: int, target: int) -> "Architecture":
-        """The architecture of a model with so many source and target pieces."""
+        """The architecture of a model with this many source and target pieces."""
         own = {field.name: getattr(self, field.name) for field in fields(Shape)}
         return Architecture(**own, source_vocabulary=source, target_vocabulary=target)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture(Shape):
-    """A whole Transformer: its shape and the sizes of its vocabularies."""
+    """A complete Transformer: its shape and its vocabulary sizes."""
 
     source_vocabulary: int = option("source pieces", low=1, high=_LARGEST)
     target_vocabulary: int = option("target pieces", low=1, high=_LARGEST)
@@ -103,7 +103,7 @@ class Architecture(Shape):
 
     @property
     def decoder_only(self) -> bool:
-        """Without encoder layers it is a language model: no encoder and no cross-attention."""
+        """Whether it is a language model: no encoder layers and no cross-attention."""
         return self.encoder_layers == 0
 
 
@@ -111,8 +111,8 @@ class Architecture(Shape):
 class Conventions:
     """Which ids surround the pieces of a text on either side.
 
-    `target[0]` is what the decoder starts from; everything after it is predicted. A predicted language tag is
-    left out of the average, the end of sentence is counted.
+    `target[0]` is the decoder's start token; everything after it is predicted. A predicted language tag is left out of
+    the average, the end of sentence is included.
     """
 
     source: tuple[Symbol, ...] = ("pieces", "eos")
@@ -124,7 +124,7 @@ class Conventions:
 
     @property
     def needs_source_language(self) -> bool:
-        """Whether a text cannot be encoded without the language it is in."""
+        """Whether a text cannot be encoded without its language."""
         return "source-tag" in self.source
 
     def encode_source(self, pieces: list[int], source_tag: int | None, target_tag: int | None) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ class Conventions:
         return self._fill(self.source, pieces, source_tag, target_tag)
 
     def encode_target(self, pieces: list[int], target_tag: int | None) -> tuple[int, ...]:
-        """The decoder's whole sequence, its start included."""
+        """The whole decoder sequence, including its start."""
         return self._fill(self.target, pieces, None, target_tag)
 
     def counted(self, target: tuple[int, ...]) -> slice:
@@ -163,14 +163,14 @@ class Conventions:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """Everything about a model but its weights and its subword files."""
+    """Everything about a model except its weights and subword files."""
 
     architecture: Architecture
     conventions: Conventions
     languages: dict[str, int | None] = field(default_factory=dict)
-    """Language code → id of its tag (None where the model has one language and no tag)."""
+    """Language code → id of its tag (None if the model has one language and no tag)."""
     source_languages: tuple[str, ...] = ()
-    """Those of `languages` that it reads, where it does not read all; () means all."""
+    """The `languages` that it reads, if not all; () means all."""
     target_languages: tuple[str, ...] = ()
     """Those of `languages` that it writes, where it does not write all; () means all."""
     rough: bool = False
@@ -179,10 +179,10 @@ class ModelSpec:
     origin: str = ""
     """What the model was read from: `fairseq`, `huggingface:m2m_100`, `prism`."""
     origin_digest: str = ""
-    """Digest of the files it was read from, where their format defines one (md5 for the original layout)."""
+    """Digest of the original files, if their format defines one (MD5 for the original layout)."""
 
     def __post_init__(self) -> None:
-        """An id that the embeddings lack would read foreign memory, or fail in the middle of a run."""
+        """Check ids: one beyond the embeddings would read foreign memory, or fail in the middle of a run."""
         architecture, conventions = self.architecture, self.conventions
         ids = {name: getattr(conventions, name) for name in ("bos", "pad", "eos", "unknown")}
         ids |= {f"the tag of {language}": tag for language, tag in self.languages.items() if tag is not None}
@@ -200,7 +200,7 @@ class ModelSpec:
 
 
 def weight_shapes(architecture: Architecture) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Every weight that a model of this architecture has, with its shape."""
+    """Every weight of a model with this architecture, with its shape."""
     a = architecture
     if not a.decoder_only:
         yield "encoder.embedding.weight", (a.source_vocabulary, a.width)
@@ -241,7 +241,7 @@ def _norm(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def check_weights(architecture: Architecture, weights: Weights, where: str) -> None:
-    """Fail with all missing, unexpected and misshapen weights at once."""
+    """Report all missing, unexpected and misshapen weights at once."""
     expected = dict(weight_shapes(architecture))
     problems = [f"missing {name}" for name in expected if name not in weights]
     problems += [f"unexpected {name}" for name in weights if name not in expected]
@@ -252,7 +252,7 @@ def check_weights(architecture: Architecture, weights: Weights, where: str) -> N
     ]
     if problems:
         shown = "; ".join(problems[:8]) + (f"; and {len(problems) - 8} more" if len(problems) > 8 else "")
-        raise PrismError(f"{where}: the weights do not fit the architecture: {shown}")
+        raise PrismError(f"{where}: the weights do not match the architecture: {shown}")
 
 
 def sinusoids(architecture: Architecture) -> NDArray[np.float32]:
@@ -261,7 +261,7 @@ def sinusoids(architecture: Architecture) -> NDArray[np.float32]:
     if architecture.positions == "marian":
         frequencies = np.power(10000.0, -2.0 * np.arange(half) / architecture.width)
     else:
-        # The reference implementation takes the exponential in float32.
+        # The reference implementation computes the exponential in float32.
         step = np.float32(math.log(10000.0) / max(half - 1, 1))
         frequencies = np.exp(np.arange(half, dtype=np.float32) * -step).astype(np.float32)
     rows = np.arange(architecture.max_positions) + architecture.position_offset

@@ -1,4 +1,4 @@
-"""How weights are stored: as floats, or in 8 or 4 bits with scales beside them.
+"""Storage of weights: as floats, or in 8 or 4 bits with scales beside them.
 
     int8   one scale per row: value = stored × scale
     int4   one float16 scale per block of 32 values of a row: value = (stored - 8) × scale. A byte holds two values of
@@ -20,13 +20,13 @@ Storage = Literal["float32", "float16", "int8", "int4"]
 _SCALE = ".scale"
 _BLOCK = 32
 _ZERO = 8
-"""What stands for 0 in 4 bits."""
+"""The 4-bit value of 0."""
 
 
 def pack(
     weights: Mapping[str, NDArray[np.float32]], storage: Storage | Mapping[str, Storage]
 ) -> dict[str, NDArray[np.generic]]:
-    """Arrays as they are written; a mapping names the storage by the first part of a weight's name (`encoder`)."""
+    """Arrays as written; a mapping gives the storage by the first part of a weight's name (`encoder`)."""
     packed: dict[str, NDArray[np.generic]] = {}
     for name, array in weights.items():
         kind = storage if isinstance(storage, str) else storage[name.split(".")[0]]
@@ -58,7 +58,7 @@ def _to_int8(array: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.f
 
 
 def _to_int4(name: str, array: NDArray[np.float32]) -> tuple[NDArray[np.uint8], NDArray[np.float16]]:
-    """The value furthest from 0 decides the scale and its sign and becomes -8, so no step is lost to symmetry."""
+    """The value furthest from 0 determines the scale and its sign and becomes -8, so no step is lost to symmetry."""
     rows, columns = array.shape
     if columns % _BLOCK:
         raise PrismError(f"the weight {name} has {columns} columns: 4 bits need a multiple of {_BLOCK}")
@@ -73,7 +73,7 @@ def _to_int4(name: str, array: NDArray[np.float32]) -> tuple[NDArray[np.uint8], 
 
 
 def unpack(stored: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.float32]]:
-    """The weights in float32; scales that are missing, do not fit or are not finite are an error."""
+    """The weights in float32; missing, mismatched or non-finite scales are an error."""
     weights: dict[str, NDArray[np.float32]] = {}
     for name, array in stored.items():
         if name.endswith(_SCALE) and name.removesuffix(_SCALE) in stored:
@@ -83,10 +83,10 @@ def unpack(stored: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.fl
             continue
         found = stored.get(name + _SCALE)
         if found is None or array.ndim != 2 or found.ndim != 2 or len(found) != len(array):
-            raise PrismError(f"the weight {name} has no scales that fit")
+            raise PrismError(f"the weight {name} has no matching scales")
         scales = found.astype(np.float32)
         if not np.isfinite(scales).all():
-            raise PrismError(f"the scales of {name} are not all numbers")
+            raise PrismError(f"the scales of {name} are not all finite")
         weights[name] = (
             _from_int8(name, array, scales) if array.dtype == np.int8 else _from_int4(name, array, scales)
         )
@@ -95,14 +95,14 @@ def unpack(stored: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.fl
 
 def _from_int8(name: str, values: NDArray[np.generic], scales: NDArray[np.float32]) -> NDArray[np.float32]:
     if scales.shape[1] != 1:
-        raise PrismError(f"the weight {name} has no scales that fit")
+        raise PrismError(f"the weight {name} has no matching scales")
     return values.astype(np.float32) * scales
 
 
 def _from_int4(name: str, halves: NDArray[np.generic], scales: NDArray[np.float32]) -> NDArray[np.float32]:
     rows, size = halves.shape
     if size != scales.shape[1] * _BLOCK // 2:
-        raise PrismError(f"the weight {name} has no scales that fit")
+        raise PrismError(f"the weight {name} has no matching scales")
     packed = halves.view(np.uint8).reshape(rows, -1, _BLOCK // 2)
     values = np.empty((rows, packed.shape[1], _BLOCK), dtype=np.float32)
     values[:, :, : _BLOCK // 2] = packed & 15

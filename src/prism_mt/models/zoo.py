@@ -1,4 +1,4 @@
-"""Known models: what they are called, what they can do, and where to get them."""
+"""Known models: names, capabilities, and where to get them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ _PRISM39 = (
 
 @dataclass(frozen=True)
 class KnownModel:
-    """One entry of the catalog."""
+    """One entry in the catalog."""
 
     name: str
     what: str
@@ -18,13 +18,13 @@ class KnownModel:
     parameters: str
     license: str
     source: str
-    """An address to download, or the name to pass as `--model`."""
+    """A download address, or the name to pass as `--model`."""
     digest: str = ""
-    """`md5:…` as the original layout defines it, where it is known."""
+    """`md5:…` as the original layout defines it, if known."""
 
     @property
     def downloadable(self) -> bool:
-        """Whether `prism models get` fetches it itself."""
+        """Whether `prism models get` can download it."""
         return self.source.startswith(("http://", "https://"))
 
     @property
@@ -67,10 +67,10 @@ CATALOG = (
 
 
 def find(name: str) -> KnownModel | None:
-    """The catalog's entry of this name."""
+    """Find a catalog entry by name."""
     return next((model for model in CATALOG if model.name == name), None)
 
 
 def by_digest(digest: str) -> KnownModel | None:
-    """The entry whose files have this digest (`md5:…`)."""
+    """Find the entry whose files have this digest (`md5:…`)."""
     return next((model for model in CATALOG if digest and model.digest == digest), None)

@@ -1,4 +1,4 @@
-"""Where in a torch.save file its pickle and its storages lie: the zip form, and the legacy form before torch 1.6."""
+"""Locate the pickle and the storages in a torch.save file: the zip format, and the legacy format before torch 1.6."""
 
 import io
 import mmap
@@ -24,7 +24,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 @dataclass(frozen=True)
 class Archive:
-    """A mapped file, the place of its pickle and the place of every storage, each as (start, bytes)."""
+    """A mapped file, with the position of its pickle and of every storage, each as (start, bytes)."""
 
     path: Path
     memory: mmap.mmap
@@ -33,7 +33,7 @@ class Archive:
     little_endian: bool
 
     def pickle(self) -> IO[bytes]:
-        """The pickle, which holds everything but the numbers of the tensors."""
+        """The pickle, which holds everything but the tensors' numbers."""
         start, size = self.pickle_span
         return io.BytesIO(self.memory[start : start + size])
 
@@ -51,7 +51,7 @@ class Archive:
 
 
 def open_archive(path: Path, scan: Scan) -> Archive:
-    """Map a file and find its parts; `scan` is needed for legacy files, where only the pickle tells how long it is."""
+    """Map a file and find its parts; `scan` is needed for legacy files, where only the pickle says how long it is."""
     try:
         with open(path, "rb") as file:
             memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -87,7 +87,7 @@ def _open_zip(path: Path, file: IO[bytes], memory: mmap.mmap) -> Archive:
 
 
 def _span(path: Path, memory: mmap.mmap, entry: zipfile.ZipInfo) -> tuple[int, int]:
-    """Start and size of an entry. Checksums are left alone: torch can be told not to write them."""
+    """Start and size of an entry. Checksums are not verified: torch can be told not to write them."""
     begin = entry.header_offset
     header = memory[begin : begin + _LOCAL_HEADER.size]
     if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":

@@ -1,4 +1,4 @@
-"""The four files of the original layout, in a folder or a tar file, and how its dictionaries are written."""
+"""The four files of the original layout, in a folder or a tar file, and its dictionary format."""
 
 import lzma
 import tarfile
@@ -15,14 +15,14 @@ SENTENCEPIECE = "spm.model"
 SOURCE_DICTIONARY = "dict.src.txt"
 TARGET_DICTIONARY = "dict.tgt.txt"
 FILES = (CHECKPOINT, SENTENCEPIECE, SOURCE_DICTIONARY, TARGET_DICTIONARY)
-"""In the order in which the digest takes them."""
+"""In the order used by the digest."""
 TAR_SUFFIXES = (".tar", ".tar.gz", ".tgz")
 SPECIAL_PIECES = ("<s>", "<pad>", "</s>", "<unk>")
 """Ids 0 to 3, which no dictionary file lists."""
 
 _BLOCK = 1 << 20
 _RATIO, _SLACK = 100, 1 << 26
-"""How many times as large as its archive, and a few bytes more, a model may be: weights hardly compress."""
+"""Maximum size of a model relative to its archive, plus a few bytes: weights hardly compress."""
 _OVERWRITE = " #fairseq:overwrite"
 
 
@@ -33,7 +33,7 @@ def unpacked(path: Path) -> Iterator[Path]:
         _require(path, [name for name in FILES if (path / name).is_file()])
         yield path
         return
-    # A checkpoint that is still mapped cannot be removed on every system; elsewhere it goes with the last view.
+    # A checkpoint that is still mapped cannot be removed on every system; elsewhere it is freed with the last view.
     with tempfile.TemporaryDirectory(prefix="prism-", ignore_cleanup_errors=True) as made:
         try:
             _unpack(path, Path(made))
@@ -52,7 +52,7 @@ def _unpack(path: Path, folder: Path) -> None:
 
 
 def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The content of the four files in order, from a folder or straight from a tar file, with the name of each."""
+    """The content of the four files in order, from a folder or directly from a tar file, with their names."""
     try:
         if path.is_dir():
             _require(path, [name for name in FILES if (path / name).is_file()])
@@ -70,7 +70,7 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
                     yield name, block
     except PrismError:
         raise
-    # Absurd headers make tarfile fail with errors of the numbers and texts in them.
+    # Absurd headers make tarfile fail on the numbers and strings in them.
     except (
         tarfile.TarError,
         EOFError,
@@ -80,13 +80,13 @@ def blocks(path: Path) -> Iterator[tuple[str, bytes]]:
         OverflowError,
         MemoryError,
     ) as error:
-        raise PrismError(f"{path} is damaged, not downloaded completely, or no tar file") from error
+        raise PrismError(f"{path} is damaged, incompletely downloaded, or not a tar file") from error
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _members(path: Path, tar: tarfile.TarFile) -> dict[str, tarfile.TarInfo]:
-    """The four files at the top of a tar file or in one folder there; nothing else in it is touched."""
+    """The four files at the top of a tar file or in one folder there; nothing else is touched."""
     found: dict[str, tarfile.TarInfo] = {}
     left = path.stat().st_size * _RATIO + _SLACK
     for member in tar:
@@ -125,8 +125,8 @@ def read_dictionary(path: Path) -> tuple[str, ...]:
                     raise PrismError(f"{path}, line {number}: expected a piece, a space and a count, got {text!r}")
                 if piece in ids:
                     if not overwrite:
-                        raise PrismError(f"{path}, line {number}: {piece!r} is there already")
-                    # The later id counts. With a space in it, the earlier entry cannot be found any more.
+                        raise PrismError(f"{path}, line {number}: {piece!r} is a duplicate")
+                    # The later id counts. With a space in it, the earlier entry can no longer be found.
                     pieces[ids[piece]] += " (overwritten)"
                 ids[piece] = len(pieces)
                 pieces.append(piece)

@@ -1,4 +1,4 @@
-"""What a fairseq checkpoint says about its architecture: `args` of old ones, `cfg` of newer ones."""
+"""The architecture of a fairseq checkpoint: `args` in old ones, `cfg` in newer ones."""
 
 import re
 import reprlib
@@ -13,7 +13,7 @@ from prism_mt.models.fairseq.pickles import Inert
 from prism_mt.models.spec import Architecture
 
 SINUSOIDAL_POSITIONS = 2000
-"""Sinusoids have no end; this is where the original tool stops."""
+"""Sinusoids are unlimited; this is where the original tool stops."""
 DEFAULT_HEADS = 8
 ACTIVATIONS = ("relu", "gelu", "swish")
 
@@ -39,7 +39,7 @@ _UNSUPPORTED = (
 
 
 class Options:
-    """The options of a checkpoint by their flat names (`encoder_layers`), however they are nested and wrapped."""
+    """The options of a checkpoint by flat names (`encoder_layers`), however they are nested and wrapped."""
 
     def __init__(self, checkpoint: Mapping[Any, Any], path: Path) -> None:
         self._root = _content(checkpoint.get("cfg"))
@@ -47,10 +47,10 @@ class Options:
         if not isinstance(self._model, Mapping) and isinstance(self._root, Mapping):
             self._model = _content(self._root.get("model"))
         if not isinstance(self._model, Mapping):
-            raise PrismError(f"{path} has neither args nor cfg.model, which say how the model is built")
+            raise PrismError(f"{path} has neither args nor cfg.model, which describe the model")
 
     def get(self, name: str) -> Any:
-        """The value, or None where fairseq's default holds; what is neither text nor number is cut to a short text."""
+        """The value, or None for fairseq's default; anything but strings and numbers is shortened to a string."""
         value = self._find(self._model, name)
         if value is None:
             side, _, rest = name.partition("_")
@@ -64,7 +64,7 @@ class Options:
         value = _content(table.get(name)) if isinstance(table, Mapping) else None
         if not isinstance(value, str) or not value.startswith(("${", "???")):
             return value
-        # OmegaConf writes "???" for what is not set and "${model.decoder.embed_dim}" for a reference.
+        # OmegaConf writes "???" for missing values and "${model.decoder.embed_dim}" for references.
         target: Any = self._root
         for key in value.strip("${}").split("."):
             target = _content(target.get(key)) if isinstance(target, Mapping) else None
@@ -72,7 +72,7 @@ class Options:
 
 
 def _content(node: Any) -> Any:
-    """What a namespace, an OmegaConf node or an enumeration holds."""
+    """The content of a namespace, an OmegaConf node or an enumeration."""
     for _ in range(_NESTING):
         if not isinstance(node, Inert):
             return node
@@ -87,7 +87,7 @@ def _content(node: Any) -> Any:
 
 
 def describe(options: Options, weights: Mapping[str, NDArray[Any]], problems: list[str]) -> Architecture | None:
-    """The architecture, its sizes taken from the weights; None where `problems` (all are added) forbid one."""
+    """The architecture, with sizes from the weights; None if `problems` (all are added) rule it out."""
     architecture = str(options.get("arch") or options.get("_name") or "transformer")
     if not _ARCHITECTURES.fullmatch(architecture):
         problems.append(f"the architecture {architecture}")
@@ -158,7 +158,7 @@ def _measure(
     learned: bool,
     problems: list[str],
 ) -> _Side:
-    """Sizes as the weights have them, compared with what the options say; weights cannot tell the number of heads."""
+    """Sizes according to the weights, compared with the options; weights do not reveal the number of heads."""
     layer = re.compile(rf"{side}\.layers\.(\d+)\.")
     width = _extent(weights, f"{side}.embedding.weight", 1)
     measured = {
@@ -188,6 +188,6 @@ def _measure(
 
 
 def _extent(weights: Mapping[str, NDArray[Any]], name: str, axis: int) -> int:
-    """Size of a weight along an axis; 0 where there is no such weight, which the later check names."""
+    """Size of a weight along an axis; 0 if there is no such weight, which the later check reports."""
     shape = weights[name].shape if name in weights else ()
     return shape[axis] if len(shape) > axis else 0

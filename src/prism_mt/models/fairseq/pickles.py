@@ -1,4 +1,4 @@
-"""Files of torch.save, read without torch and without running anything that they contain.
+"""Read torch.save files without torch and without running anything they contain.
 
 A pickle is a small program that may call whatever it can name. Here it can name only a fixed list of things, and
 all of them are ours: functions that build numpy views of the file, and inert stand-ins that keep what they are given.
@@ -52,9 +52,9 @@ _INERT_PACKAGES = ("fairseq.", "omegaconf.")
 
 
 class Inert:
-    """Stands for an object that a checkpoint may name but that must not act: it keeps what it is given.
+    """Stands for an object that a checkpoint may name but that must not act: it just keeps its arguments.
 
-    `kind` is the name that the checkpoint asked for, `arguments` went to the constructor, `state` is the rest.
+    `kind` is the name in the checkpoint, `arguments` went to the constructor, `state` is the rest.
     """
 
     # The unpickler sets attributes of anything without __setstate__, so everything that it can hold has one or
@@ -79,7 +79,7 @@ class Inert:
     def __setitem__(self, key: Any, value: Any) -> None: ...
 
     def append(self, item: Any) -> None:
-        """Ignored: the content of lists, sets and dictionaries of unknown classes is not needed."""
+        """Ignore the call: the content of lists, sets and dictionaries of unknown classes is not needed."""
 
     extend = add = append
 
@@ -113,9 +113,9 @@ class _Storage(NamedTuple):
 
 
 def load_torch(path: Path) -> Any:
-    """The object in a torch.save file (zip or legacy), with its tensors as read-only numpy views of the mapped file.
+    """Load the object in a torch.save file (zip or legacy), with tensors as read-only numpy views of the mapped file.
 
-    Nothing is read from the disk before it is used. Objects of classes stand in the result as `Inert`.
+    Nothing is read from disk before it is used. Instances of classes appear in the result as `Inert`.
     """
     archive = open_archive(path, _scan)
     unpickler = _Unpickler(archive.pickle(), path, archive)
@@ -123,7 +123,7 @@ def load_torch(path: Path) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Knows the allowed names only. Without an archive it lists the storages and builds no tensor."""
+    """Knows only the allowed names. Without an archive it lists the storages and builds no tensor."""
 
     def __init__(self, file: IO[bytes], path: Path, archive: Archive | None) -> None:
         super().__init__(file, encoding="utf-8")
@@ -181,7 +181,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _scan(file: IO[bytes], path: Path) -> tuple[Any, dict[str, tuple[np.dtype[Any], int]]]:
-    """One pickle from a legacy file without its tensors, and the type and length of every storage it refers to."""
+    """Read one pickle from a legacy file without its tensors, and the type and length of every storage it refers to."""
     unpickler = _Unpickler(file, path, None)
     value = _run(unpickler, path)
     return value, unpickler.storages
@@ -192,7 +192,7 @@ def _run(unpickler: pickle.Unpickler, path: Path) -> Any:
         return unpickler.load()
     except PrismError:
         raise
-    except Exception as error:  # a damaged pickle can fail with nearly every exception there is
+    except Exception as error:  # a damaged pickle can raise nearly any exception
         detail = " ".join(str(error).split()) or type(error).__name__
         raise PrismError(f"{path} is damaged, or not a checkpoint that torch saved: {detail}") from error
 
@@ -204,7 +204,7 @@ def _whole(value: Any) -> int:
 
 
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> NDArray[Any] | None:
-    """A view of a storage, after its bounds have been checked: a wrong one would read foreign memory."""
+    """A view of a storage, after checking its bounds: a wrong one would read foreign memory."""
     if not isinstance(storage, _Storage):
         raise pickle.UnpicklingError("a tensor without a storage")
     if storage.data is None:
@@ -215,7 +215,7 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> NDArr
     last = _whole(offset) + sum((length - 1) * step for length, step in zip(shape, steps, strict=True))
     if math.prod(shape) and last >= len(storage.data):
         raise pickle.UnpicklingError(f"a tensor of size {shape} reaches beyond its storage")
-    # Steps of 0 could make a gigantic tensor of one number.
+    # Strides of 0 could make a gigantic tensor from one number.
     if math.prod(shape) > len(storage.data):
         raise pickle.UnpicklingError(f"a tensor of size {shape} has more elements than its storage")
     start = storage.data[offset:]
@@ -230,7 +230,7 @@ def _parameter(data: Any, *_: Any) -> Any:
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
-    """A numpy number as a Python one; its dtype came as an inert ('f8', …) with the byte order in its state."""
+    """Convert a numpy number to a Python one; its dtype is an inert ('f8', …) with the byte order in its state."""
     code = dtype.arguments[0]
     if dtype.kind != "numpy.dtype" or code not in _SCALARS:
         raise pickle.UnpicklingError(f"a numpy number of type {code!r}")
@@ -239,7 +239,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
 
 
 def _latin(text: Any, encoding: Any) -> bytes:
-    """How Python writes bytes into old pickles."""
+    """Decode bytes as Python writes them into old pickles."""
     if type(text) is not str or encoding != "latin1":
         raise pickle.UnpicklingError(f"bytes in the encoding {encoding!r}")
     return text.encode("latin1")

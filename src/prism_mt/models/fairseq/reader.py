@@ -30,7 +30,7 @@ from prism_mt.models.model import Model
 from prism_mt.models.spec import Architecture, Conventions, ModelSpec, check_weights
 from prism_mt.text.subwords import Vocabulary
 
-# Two or three letters are a language, but for the names that special symbols have elsewhere.
+# Two or three letters are a language, except for the names of special symbols elsewhere.
 _TAG = re.compile(r"<(?!(?:pad|unk|bos|eos|sep|cls)>)([a-z]{2,3})>")
 
 
@@ -42,7 +42,7 @@ def is_fairseq(path: Path) -> bool:
 
 
 def digest(path: Path) -> str:
-    """The original tool's identity of a model: md5 over the four files in order."""
+    """The original tool's digest of a model: MD5 over the four files in order."""
     md5 = hashlib.md5(usedforsecurity=False)
     for _, block in blocks(path):
         md5.update(block)
@@ -50,7 +50,7 @@ def digest(path: Path) -> str:
 
 
 def read(path: Path) -> Model:
-    """The model in a folder or tar file; float32 weights stay read-only views of the mapped checkpoint."""
+    """Read the model in a folder or tar file; float32 weights stay read-only views of the mapped checkpoint."""
     with unpacked(path) as folder:
         source, target = _vocabularies(folder)
         languages = {found[1]: index for piece, index in target.ids.items() if (found := _TAG.fullmatch(piece))}
@@ -89,7 +89,7 @@ def _vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
 def _checkpoint(
     path: Path, source: Vocabulary, target: Vocabulary
 ) -> tuple[Architecture, dict[str, NDArray[np.float32]]]:
-    """Architecture and weights; everything that stands against them is told in one error."""
+    """Read architecture and weights; one error reports everything that is unsupported."""
     checkpoint = pickles.load_torch(path)
     if not isinstance(checkpoint, Mapping) or not isinstance(checkpoint.get("model"), Mapping):
         raise PrismError(f"{path} is not a fairseq checkpoint: it has no model in it")
@@ -102,7 +102,7 @@ def _checkpoint(
     shared = bool(options.get("share_all_embeddings"))
     tie(weights, shared, bool(options.get("share_decoder_input_output_embed")), problems)
     if problems or architecture is None:
-        raise PrismError(f"{path} has what is not supported: {'; '.join(problems)}")
+        raise PrismError(f"{path} has unsupported features: {'; '.join(problems)}")
     converted = to_float32(weights, architecture.max_positions)
     check_weights(architecture, converted, str(path))
     return architecture, converted

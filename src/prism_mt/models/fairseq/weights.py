@@ -1,4 +1,4 @@
-"""The weights of a fairseq checkpoint under our names, from all the names they have had over the years."""
+"""Map the weights of a fairseq checkpoint, from all the names used over the years, to ours."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[Any]]
 
 FIRST_POSITION = 2
-"""Learned tables begin with rows for everything up to the padding index, which no token uses."""
+"""Learned tables start with rows for everything up to the padding index, which no token uses."""
 
 _SHOWN = 8
 _NAMES = {
@@ -54,7 +54,7 @@ _NOISE = re.compile(
 
 
 def rename(state: Mapping[Any, Any], problems: list[str]) -> Arrays:
-    """The weights under our names, still in their own precision; what has no name of ours is a problem."""
+    """The weights under our names, in their original precision; a weight without a name of ours is a problem."""
     weights: Arrays = {}
     unknown = []
     for name, value in state.items():
@@ -97,7 +97,7 @@ def _numbered(side: str, sublayer: str) -> str | None:
 
 
 def tie(weights: Arrays, shared_embeddings: bool, shared_output: bool, problems: list[str]) -> None:
-    """Drop the copies of shared weights, after comparing them: where they differ the options are wrong."""
+    """Drop copies of shared weights after comparing them: if they differ, the options are wrong."""
     shared = []
     if shared_output or shared_embeddings:
         shared.append(("output.weight", "decoder.embedding.weight"))
@@ -112,14 +112,14 @@ def tie(weights: Arrays, shared_embeddings: bool, shared_output: bool, problems:
 
 
 def _equal(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    # Shared weights mostly lie in one place; comparing them would read hundreds of megabytes.
+    # Shared weights mostly share memory; comparing them would read hundreds of megabytes.
     if (first.ctypes.data, first.shape, first.strides) == (second.ctypes.data, second.shape, second.strides):
         return True
     return first.shape == second.shape and np.array_equal(first, second, equal_nan=True)
 
 
 def to_float32(weights: Arrays, positions: int) -> dict[str, NDArray[np.float32]]:
-    """Weights as the engines want them; what is float32 already stays a view of the file.
+    """Convert weights for the engines; what is already float32 stays a view of the file.
 
     Learned position tables are cut to `positions` rows, so that both sides have the same number.
     """

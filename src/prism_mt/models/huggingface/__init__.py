@@ -1,6 +1,6 @@
 """Hugging Face translation models: M2M100, NLLB-200, mBART-50, mBART-25, SMaLL-100 and Marian.
 
-`read` needs neither torch nor transformers. A new family is one function that gives its `Tokens` and one line
+`read` needs neither torch nor transformers. A new family is one function that returns its `Tokens` and one line
 in `_family`; a new network is one line in `configuration.KINDS`.
 """
 
@@ -41,7 +41,7 @@ def read(path: Path) -> Model:
 
 
 def _family(folder: Folder) -> Callable[[Folder], Tokens]:
-    """Which tokenizer goes with the network."""
+    """Choose the tokenizer family of a network."""
     network = folder.config["model_type"]
     if network == "marian":
         return marian
@@ -49,7 +49,7 @@ def _family(folder: Folder) -> Callable[[Folder], Tokens]:
         return mbart50 if is_mbart50(folder) else mbart25
     if is_small100(folder):
         return small100
-    # NLLB is an M2M100 network without a vocab.json: its ids are SentencePiece's, moved by one.
+    # NLLB is an M2M100 network without a vocab.json: its ids are SentencePiece's, shifted by one.
     if folder.tokenizer_class == "NllbTokenizer" or (not folder.tokenizer_class and not folder.has("vocab.json")):
         return nllb
     return m2m100

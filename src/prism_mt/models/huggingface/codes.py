@@ -1,4 +1,4 @@
-"""Language codes in the order in which the tokenizers give them ids (a fact of the released models)."""
+"""Language codes in the order in which the tokenizers assign ids (a fact of the released models)."""
 
 # ruff: noqa: SIM905 (one string is the readable form of a list of 202 codes)
 

@@ -1,4 +1,4 @@
-"""config.json → the shape of the Transformer, with everything that is not supported said at once."""
+"""Read the architecture from config.json, reporting everything unsupported at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Kind:
-    """What transformers fixes in the code of a model type; `contradicted` are old keys that may say otherwise."""
+    """What transformers hard-codes for a model type; `contradicted` lists old keys that may say otherwise."""
 
     norm: Literal["pre", "post"]
     final_norm: bool
@@ -41,7 +41,7 @@ class Kind:
     scaled_by_default: bool
 
     def contradicted(self, config: Mapping[str, Any]) -> list[str]:
-        """Keys that old versions wrote and new ones ignore, where they differ from what the code does."""
+        """Keys that old versions wrote and new ones ignore, if they differ from what the code does."""
         expected = {
             "normalize_before": self.norm == "pre",
             "add_final_layer_norm": self.final_norm,
@@ -59,7 +59,7 @@ KINDS = {
 
 
 def read_architecture(folder: Folder) -> Architecture:
-    """The architecture that the configuration describes; ties and bias are settled when the weights are read."""
+    """Read the architecture; ties and bias are settled when the weights are read."""
     config = folder.config
     if str(config.get("model_type")) not in KINDS:
         raise PrismError(
@@ -103,7 +103,7 @@ def _architecture(config: Mapping[str, Any], kind: Kind, number: Mapping[str, An
 
 
 def _unsupported(folder: Folder, kind: Kind) -> list[str]:
-    """Every option that would change the numbers in a way that is not known here."""
+    """Report every option that would change the numbers in an unknown way."""
     config = folder.config
     problems = kind.contradicted(config)
     if str(config.get("activation_function")) not in _ACTIVATIONS:

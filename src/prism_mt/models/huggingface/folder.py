@@ -1,4 +1,4 @@
-"""The files of a Hugging Face model folder, with one clear sentence for each that is missing or damaged."""
+"""The files of a Hugging Face model folder, with one clear sentence for each missing or damaged one."""
 
 import json
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ class Folder:
     path: Path
     config: Mapping[str, Any]
     tokenizer: Mapping[str, Any]
-    """tokenizer_config.json; empty where there is none."""
+    """tokenizer_config.json; empty if missing."""
 
     @property
     def name(self) -> str:
-        """`ORG/NAME` for a snapshot in the hub's cache (whose folder is called by its commit), else the folder's."""
+        """`ORG/NAME` for a snapshot in the hub's cache (a folder named by its commit), otherwise the folder's name."""
         snapshot = self.path.resolve()
         repository = snapshot.parent.parent.name
         if snapshot.parent.name == "snapshots" and repository.startswith("models--"):
@@ -29,7 +29,7 @@ class Folder:
 
     @property
     def tokenizer_class(self) -> str:
-        """The tokenizer's class without the `Fast` of its twin; empty where the folder does not say."""
+        """The tokenizer class without the suffix `Fast`; empty if the folder does not say."""
         named = self.tokenizer.get("tokenizer_class") or self.config.get("tokenizer_class") or ""
         return str(named).removesuffix("Fast")
 
@@ -38,11 +38,11 @@ class Folder:
         return (self.path / name).is_file()
 
     def table(self, name: str) -> dict[str, Any]:
-        """A JSON object from a file that must be there."""
+        """Read a JSON object from a required file."""
         return read_table(self.path / name)
 
     def content(self, name: str) -> bytes:
-        """The bytes of a tokenizer's file that must be there."""
+        """Read the bytes of a required tokenizer file."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
@@ -58,7 +58,7 @@ class Folder:
         return self.content("README.md").decode("utf-8", errors="replace") if self.has("README.md") else ""
 
     def added_tokens(self) -> dict[str, int]:
-        """Tokens beyond the vocabulary for which the folder gives an id."""
+        """Tokens beyond the vocabulary to which the folder assigns an id."""
         added = dict(self.table("added_tokens.json")) if self.has("added_tokens.json") else {}
         try:
             for index, token in (self.tokenizer.get("added_tokens_decoder") or {}).items():
@@ -92,7 +92,7 @@ def read_table(path: Path) -> dict[str, Any]:
     try:
         table = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise PrismError(f"{path.parent} has no {path.name}: get the model again") from None
+        raise PrismError(f"{path.parent} has no {path.name}: download the model again") from None
     except OSError as error:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

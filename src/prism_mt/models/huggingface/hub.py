@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: fetched once into the hub's own cache, only the files that are read."""
+"""Models on the Hugging Face hub: only the required files are fetched, once, into the hub's own cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,15 +33,15 @@ ENCODER_FILES = [
     "*_Pooling/*",
     "*_Dense/*",
 ]
-"""What encoders have besides weights; the last four belong to sentence-transformers."""
+"""Files of encoders besides weights; the last four belong to sentence-transformers."""
 _SAFETENSORS = ["model.safetensors", "model-*.safetensors", "model.safetensors.index.json"]
 _PICKLES = ["pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json"]
 
 
 def fetch(name: str, offline: bool = False, files: Sequence[str] = _FILES) -> Path:
-    """The local folder of the hub's model `ORG/NAME`; with `offline`, only if it has been fetched before."""
+    """The local folder of `ORG/NAME`; with `offline`, only if it has been fetched before."""
     folder = _snapshot(name, [*files, *_SAFETENSORS], offline)
-    # Many repositories have the same weights in both forms: the pickle is fetched only where it is the only one.
+    # Many repositories have the same weights in both formats: the pickle is fetched only if it is the only one.
     if not any(folder.glob("model*.safetensors*")):
         folder = _snapshot(name, [*files, *_PICKLES], offline)
     return folder
@@ -65,7 +65,7 @@ def _snapshot(name: str, patterns: list[str], offline: bool) -> Path:
     try:
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, local_files_only=offline))
     except Exception as error:
-        # Besides its own errors the hub raises those of whichever HTTP library its version uses.
+        # Besides its own errors, the hub raises those of its HTTP library, which depends on its version.
         if offline:
             raise PrismError(
                 f"hf:{name} is not on this machine and --offline forbids to fetch it: run once without --offline, "

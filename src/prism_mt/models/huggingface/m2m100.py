@@ -19,12 +19,12 @@ _TAG = re.compile(r"__(\w+?)__")
 
 
 def m2m100(folder: Folder) -> Tokens:
-    """The source begins with its own tag, the target with its own."""
+    """The source starts with its own tag, the target with its own."""
     return _tokens(folder, "source-tag", (decoder_start(folder), "target-tag", "pieces", "eos"))
 
 
 def small100(folder: Folder) -> Tokens:
-    """The source begins with the tag of the *target* language, and the target has no tag at all."""
+    """The source starts with the tag of the *target* language, and the target has no tag at all."""
     return _tokens(folder, "target-tag", (decoder_start(folder), "pieces", "eos"))
 
 

@@ -1,4 +1,4 @@
-"""Tokens of Marian models (OPUS-MT): a SentencePiece model a side, one vocabulary or two, tags `>>xx<<` if any."""
+"""Tokens of Marian models (OPUS-MT): a SentencePiece model per side, one vocabulary or two, tags `>>xx<<` if any."""
 
 import re
 
@@ -12,7 +12,7 @@ _OPUS = re.compile(r"opus-mt-(?:.+-)?([^-]+)-([^-]+)")
 
 
 def marian(folder: Folder) -> Tokens:
-    """The decoder starts from padding; a model of several target languages has the target's tag on the source."""
+    """The decoder starts with padding; a model with several target languages has the target's tag on the source."""
     config = folder.config
     shared = bool(config.get("share_encoder_decoder_embeddings", True))
     pieces = place(folder, pieces_by_id(folder, "vocab.json"), {}, int(config["vocab_size"]))
@@ -41,7 +41,7 @@ def _languages(
 ) -> tuple[dict[str, int | None], tuple[str, ...], tuple[str, ...]]:
     """Languages with their tags, those that the model reads, and those that it writes.
 
-    A model of one pair reads one language and writes the other; it knows no tags.
+    A model of one pair reads one language and writes the other; it has no tags.
     """
     pair = _pair(folder)
     if pair is None and not tags:

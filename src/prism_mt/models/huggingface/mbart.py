@@ -1,4 +1,4 @@
-"""Tokens of mBART-25 and mBART-50: SentencePiece's ids moved by one, then the languages (`de_DE`), then `<mask>`."""
+"""Tokens of mBART-25 and mBART-50: SentencePiece's ids shifted by one, then the languages (`de_DE`), then `<mask>`."""
 
 from prism_mt._core.errors import PrismError
 from prism_mt.models.huggingface import codes
@@ -15,17 +15,17 @@ from prism_mt.models.spec import Symbol
 
 
 def mbart50(folder: Folder) -> Tokens:
-    """Both sides begin with their tag, and the decoder starts from the end of sentence."""
+    """Both sides start with their tag, and the decoder starts with the end of sentence."""
     return _tokens(folder, codes.MBART50, ("source-tag", "pieces", "eos"), ("eos", "target-tag", "pieces", "eos"))
 
 
 def mbart25(folder: Folder) -> Tokens:
-    """The source ends with its tag, and the tag is what the decoder starts from: it is never predicted."""
+    """The source ends with its tag, and the decoder starts with the tag: it is never predicted."""
     return _tokens(folder, codes.MBART25, ("pieces", "eos", "source-tag"), ("target-tag", "pieces", "eos"))
 
 
 def is_mbart50(folder: Folder) -> bool:
-    """Whether the folder says so or, where it names no tokenizer, whether the ids leave room for 52 languages."""
+    """Whether the folder says so or, if it names no tokenizer, whether the ids leave room for 52 languages."""
     named = {"MBart50Tokenizer": True, "MBartTokenizer": False}
     if folder.tokenizer_class in named:
         return named[folder.tokenizer_class]

@@ -1,4 +1,4 @@
-"""Tokens of NLLB-200: SentencePiece's ids moved by one, then the languages (`deu_Latn`), then `<mask>`."""
+"""Tokens of NLLB-200: SentencePiece's ids shifted by one, then the languages (`deu_Latn`), then `<mask>`."""
 
 import re
 
@@ -19,7 +19,7 @@ _TAG = re.compile(r"[a-z]{3}_[A-Z][a-z]{3}")
 
 
 def nllb(folder: Folder) -> Tokens:
-    """Both sides begin with their own tag.
+    """Both sides start with their own tag.
 
     This is how NLLB was trained and what transformers does by default. Its first releases put the source's tag
     after the end of sentence; a model that was tuned like that says `legacy_behaviour` in tokenizer_config.json.
@@ -27,7 +27,7 @@ def nllb(folder: Folder) -> Tokens:
     pieces = pieces_with_offset(folder)
     tags = {code: len(pieces) + index for index, code in enumerate(codes.NLLB200)}
     mask = {"<mask>": len(pieces) + len(tags)}
-    # A model that was taught more languages gives their ids itself.
+    # A model trained on more languages assigns their ids itself.
     added = folder.added_tokens()
     tags.update({token: index for token, index in added.items() if _TAG.fullmatch(token)})
     placed = place(folder, pieces, mask | tags, int(folder.config["vocab_size"]))

@@ -1,4 +1,4 @@
-"""What all the tokenizers have in common: pieces by id, special tokens, tags."""
+"""Shared by all tokenizers: pieces by id, special tokens, tags."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 @dataclass(frozen=True)
 class Tokens:
-    """The text side of a model: subwords, what surrounds them, languages."""
+    """The text side of a model: subwords, surrounding symbols, languages."""
 
     source: Vocabulary
     target: Vocabulary
@@ -25,20 +25,20 @@ class Tokens:
 
 
 def vocabulary(folder: Folder, name: str, pieces: tuple[str, ...] | None = None, unknown: int = 3) -> Vocabulary:
-    """The subwords of a SentencePiece file, which is loaded now so that a damaged one is found by its name."""
+    """Load the subwords of a SentencePiece file now, so that a damaged one is reported by name."""
     subwords = Vocabulary(folder.content(name), pieces, unknown)
     try:
-        # SentencePiece takes an empty file for a model of no pieces.
+        # SentencePiece accepts an empty file as a model without pieces.
         usable = bool(subwords.sentencepiece) and subwords.processor.get_piece_size() > 0
     except PrismError:
         usable = False
     if not usable:
-        raise PrismError(f"{folder.path / name} is damaged: get the model again")
+        raise PrismError(f"{folder.path / name} is damaged: download the model again")
     return subwords
 
 
 def pieces_with_offset(folder: Folder) -> list[str]:
-    """Pieces by id where SentencePiece's ids are moved by one to make room for `<pad>` (NLLB, mBART)."""
+    """Pieces by id, if SentencePiece's ids are shifted by one to make room for `<pad>` (NLLB, mBART)."""
     model = vocabulary(folder, SENTENCEPIECE).processor
     own = [str(model.id_to_piece(index)) for index in range(model.get_piece_size())]
     if own[:3] != ["<unk>", "<s>", "</s>"]:
@@ -49,7 +49,7 @@ def pieces_with_offset(folder: Folder) -> list[str]:
 
 
 def pieces_by_id(folder: Folder, name: str) -> list[str]:
-    """Pieces by id from a vocabulary file, which must give each id from 0 on once."""
+    """Pieces by id from a vocabulary file, which must assign each id from 0 on exactly once."""
     table = folder.table(name)
     pieces = [""] * len(table)
     for piece, index in table.items():
@@ -62,7 +62,7 @@ def pieces_by_id(folder: Folder, name: str) -> list[str]:
 
 
 def place(folder: Folder, pieces: Sequence[str], tokens: Mapping[str, int], size: int) -> tuple[str, ...]:
-    """All `size` pieces by id: those of the vocabulary, tokens at their ids, and names for rows nothing uses."""
+    """All `size` pieces by id: those of the vocabulary, tokens at their ids, and names for unused rows."""
     largest = max([len(pieces) - 1, *tokens.values()])
     if largest >= size:
         raise PrismError(
@@ -78,7 +78,7 @@ def place(folder: Folder, pieces: Sequence[str], tokens: Mapping[str, int], size
 def conventions(
     folder: Folder, pieces: Sequence[str], source: tuple[Symbol, ...], target: tuple[Symbol, ...]
 ) -> Conventions:
-    """Special ids as the configuration says, after a look whether the vocabulary says the same."""
+    """Special ids according to the configuration, after checking that the vocabulary agrees."""
     config = folder.config
     eos, pad = int(config["eos_token_id"]), int(config["pad_token_id"])
     for key, index, piece in (("eos_token_id", eos, "</s>"), ("pad_token_id", pad, "<pad>")):
@@ -98,7 +98,7 @@ def conventions(
 
 
 def decoder_start(folder: Folder) -> Symbol:
-    """What the decoder starts from, for models whose configuration decides it."""
+    """The decoder's start token, for models whose configuration decides it."""
     config = folder.config
     start = config.get("decoder_start_token_id", config["eos_token_id"])
     symbols: tuple[Symbol, ...] = ("eos", "pad", "bos")

@@ -1,4 +1,4 @@
-"""Weights from safetensors or pytorch_model.bin, under the canonical names and in float32."""
+"""Read weights from safetensors or pytorch_model.bin, under canonical names and in float32."""
 
 import json
 import re
@@ -39,14 +39,14 @@ _TOP = {
     "lm_head.weight": "output.weight",
     "final_logits_bias": "output.bias",
 }
-# What old versions saved although it is computed: sinusoids, and a marker of their type.
+# Computed values that old versions saved: sinusoids, and a marker of their type.
 _COMPUTED = re.compile(r"(?:model\.)?(?:encoder|decoder)\.(?:embed_positions\.(?:weights|_float_tensor)|version)")
 _LEARNED_OFFSET = 2
 """Rows of a learned position table that no token uses."""
 
 
 def read_weights(folder: Folder, architecture: Architecture) -> tuple[Architecture, Arrays]:
-    """All weights of the folder, and the architecture with the ties and the bias that they really have."""
+    """Read all weights of the folder, and the architecture with the ties and the bias that they actually have."""
     weights = {name: array for stored, array in stored_weights(folder) if (name := canonical(stored)) is not None}
     for side in ("encoder", "decoder"):
         name = f"{side}.positions.weight"
@@ -58,16 +58,16 @@ def read_weights(folder: Folder, architecture: Architecture) -> tuple[Architectu
     architecture = _settle_embeddings(weights, architecture, tied, str(folder.path))
     bias = weights.pop("output.bias", None)
     if bias is not None and bias.any():
-        # transformers' M2M100 has no such bias: it must not appear from nowhere.
+        # transformers' M2M100 has no such bias: it must not come out of nowhere.
         if folder.config["model_type"] == "m2m_100":
-            raise PrismError(f"{folder.path}: final_logits_bias is not zero, which M2M100 does not know")
+            raise PrismError(f"{folder.path}: final_logits_bias is not zero, which M2M100 does not support")
         weights["output.bias"] = bias.reshape(-1)
         architecture = replace(architecture, output_bias=True)
     return architecture, weights
 
 
 def canonical(name: str) -> str | None:
-    """Our name for a weight; None for what is computed anyway, and theirs where there is no such thing here."""
+    """Our name for a weight; None for computed ones, and the original name if we have no such weight."""
     if name in _TOP:
         return _TOP[name]
     if _COMPUTED.fullmatch(name):
@@ -113,7 +113,7 @@ def _equal(one: NDArray[np.float32], other: NDArray[np.float32]) -> bool:
 
 
 def stored_weights(folder: Folder) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    """Every stored weight, from one file or from the shards of an index."""
+    """Yield every stored weight, from one file or from the shards of an index."""
     for name, read in (("model.safetensors", _safetensors), ("pytorch_model.bin", _pickle)):
         if folder.has(name):
             yield from read(folder.path / name)
@@ -130,13 +130,13 @@ def stored_weights(folder: Folder) -> Iterator[tuple[str, NDArray[np.float32]]]:
 def _shards(index: Path) -> list[Path]:
     table = read_table(index).get("weight_map")
     if not isinstance(table, Mapping) or not table:
-        raise PrismError(f"{index} has no weight_map: get the model again")
+        raise PrismError(f"{index} has no weight_map: download the model again")
     names = sorted(set(map(str, table.values())))
     for name in names:
         if Path(name).name != name:
             raise PrismError(f"{index}: {name!r} is not a plain file name")
         if not (index.parent / name).is_file():
-            raise PrismError(f"{index} names {name}, which is missing: get the model again")
+            raise PrismError(f"{index} names {name}, which is missing: download the model again")
     return [index.parent / name for name in names]
 
 
@@ -151,14 +151,14 @@ def _safetensors(path: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
                     yield name, _bfloat16(path, name)
                 elif kind in ("F16", "F32", "F64"):
                     yield name, file.get_tensor(name).astype(np.float32, copy=False)
-                elif kind != "I64":  # numbers of positions, which old versions saved
+                elif kind != "I64":  # position ids, which old versions saved
                     raise PrismError(f"{path}: {name} has the unsupported type {kind} (quantized weights?)")
     except SafetensorError as error:
         raise PrismError(f"{path} is damaged: {error}") from error
 
 
 def _bfloat16(path: Path, name: str) -> NDArray[np.float32]:
-    """A bfloat16 is the upper half of a float32; numpy has no such type."""
+    """Widen bfloat16, the upper half of a float32, which numpy lacks."""
     with open(path, "rb") as handle:
         size = int.from_bytes(handle.read(8), "little")
         entry: Any = json.loads(handle.read(size))[name]
