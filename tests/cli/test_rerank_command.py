@@ -72,7 +72,7 @@ def test_sources_of_plain_lists(capsys: pytest.CaptureFixture[str], tmp_path: Pa
         ),
         (
             ["--pseudo-refs", "{folder}/c", "--metric", "sentinel-hyp-length"],
-            "compares with no reference: leave out --pseudo-refs",
+            "uses no reference: omit --pseudo-refs",
         ),
         (["--src", "{folder}/five", "--metric", "chrf"], "has candidates of 2 segments, but"),
     ],

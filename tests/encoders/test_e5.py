@@ -218,7 +218,7 @@ def test_a_tensor_that_is_missing_or_of_another_size(name: str, tmp_path: Path) 
         changed = bytearray(content)
         changed[place + start : place + start + len(replacement)] = replacement
         (tmp_path / "e5.bin").write_bytes(changed)
-        with pytest.raises(PrismError, match=f"the tensor {name}does not have the size"):
+        with pytest.raises(PrismError, match=f"the tensor {name} does not have the size"):
             read_e5(tmp_path / "e5.bin").load()
 
 

@@ -104,7 +104,7 @@ def test_a_combination_adds_up_segments_and_systems() -> None:
 
 
 def test_lm_without_a_model() -> None:
-    with pytest.raises(PrismError, match="--language-model"):
+    with pytest.raises(PrismError, match="language_model="):
         opened("lm")
 
 

@@ -73,8 +73,8 @@ def test_damaged_descriptions_and_networks_are_refused(run: Path) -> None:
     for text, message in [
         ("[1]", "expected a JSON object"),
         ("[" * 100_000, "cannot read"),
-        (whole.replace('"hidden": 12', '"hidden": 13'), "does not hold the network that metric.json describes"),
-        (whole.replace('"hidden": 12', '"hidden": -12'), "does not hold the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": 13'), "does not have the network that metric.json describes"),
+        (whole.replace('"hidden": 12', '"hidden": -12'), "does not have the network that metric.json describes"),
     ]:
         path.write_text(text, "utf-8")
         with pytest.raises(PrismError, match=message):
