@@ -7,6 +7,8 @@ is described once, where it is declared.
 import dataclasses
 import importlib
 import inspect
+import re
+import textwrap
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -98,10 +100,11 @@ def _command(words: str, command: Command) -> str:
 
 
 def _epilog(text: str) -> str:
-    title, newline, examples = text.partition(":\n")
-    if newline and title == "examples":
-        return f"```sh\n{inspect.cleandoc(examples)}\n```"
-    return f"```text\n{text}\n```"
+    """Show what stands indented below "examples:" as commands, and the rest as prose."""
+    parts = []
+    for title, body in re.findall(r"(examples?:\n)?((?:(?!\n\n).)+)", text.strip(), re.S):
+        parts.append(f"```sh\n{textwrap.dedent(body.strip(chr(10)))}\n```" if title else prose(body.strip()))
+    return "\n\n".join(parts)
 
 
 def _sentence(text: str) -> str:
@@ -278,13 +281,22 @@ def _step(name: str, step: Any) -> Iterator[str]:
         yield table(("key", "values", "default", "meaning"), rows)
 
 
+_METRICS = "Metrics"
+
+
+def _docstring(value: Any, members: bool) -> str:
+    # The options of metrics are in the reference of metrics already.
+    hidden = "" if members else "\n    options:\n      members: false\n      inherited_members: false"
+    return f"::: {value.__module__}.{value.__qualname__}{hidden}"
+
+
 def python_page() -> str:
     """Collect the docstrings of all public names, functions first."""
     public = {name: getattr(prism_mt, name) for name in prism_mt.__all__}
     metrics = set(list_metrics().values())
     groups: dict[str, Callable[[Any], bool]] = {
         "Functions": lambda value: not isinstance(value, type),
-        "Metrics": lambda value: value in metrics or issubclass(value, Metric),
+        _METRICS: lambda value: value in metrics or issubclass(value, Metric),
         "Results and helpers": lambda value: True,
     }
     parts = [
@@ -294,7 +306,7 @@ def python_page() -> str:
     ]
     for title, belongs in groups.items():
         names = [name for name, value in public.items() if belongs(value)]
-        parts += [f"## {title}", *(f"::: {public[name].__module__}.{public[name].__qualname__}" for name in names)]
+        parts += [f"## {title}", *(_docstring(public[name], members=title != _METRICS) for name in names)]
         public = {name: value for name, value in public.items() if name not in names}
     return "\n\n".join(parts)
 
