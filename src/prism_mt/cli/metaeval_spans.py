@@ -9,8 +9,8 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.cli.output import TableOptions, write_tables
 from prism_mt.engines.factory import EngineConfig
-from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.evaluation.readers.challenge_sets import BUILTIN, read_texts
+from prism_mt.evaluation.readers.span_annotations import read_annotations
 from prism_mt.evaluation.spans import judge_annotations, judge_perturbations
 from prism_mt.metrics.registry import make_metrics
 from prism_mt.metrics.runtime import Runtime
@@ -52,7 +52,7 @@ def run(options: SpanOptions, output: TableOptions, engine: EngineConfig, metric
     if options.annotations:
         if options.texts:
             raise PrismError("give annotations or --texts, not both")
-        judged = read_all_judgments(options.annotations, pairs=options.pairs)
+        judged = read_annotations(options.annotations, options.pairs)
         results = [judge_annotations(one, metric, runtime, options.reference, options.seed) for one in judged]
         write_tables([spans_table(results, metric.label, "test set")], output)
         return

@@ -71,8 +71,8 @@ def make_app(
         wanted = parse_body(ScoreRequest, await read_body(request, limit))
         metrics = wanted_metrics(wanted, wanted.model or models[0])
         text = check_texts(wanted, {"cand": wanted.cand}, metrics, limit)
-        answers = await wait_for(request, _submit(scorer, wanted, text, metrics, wanted.tokens), limit)
-        found = [_scores(answer, wanted.tokens) for answer in answers]
+        answers = await wait_for(request, _submit_scores(scorer, wanted, text, metrics), limit)
+        found = [_scores(answer, wanted) for answer in answers]
         several = {
             "metrics": [{"metric": one.metric.name, **own} for one, own in zip(answers, found, strict=True)]
         }
@@ -124,7 +124,13 @@ def _body(kind: type[BaseModel]) -> dict[str, Any]:
 
 
 def _submit(
-    scorer: ScoringThreads, wanted: Texts, text: ParallelText, metrics: Sequence[Metric], tokens: bool
+    scorer: ScoringThreads,
+    wanted: Texts,
+    text: ParallelText,
+    metrics: Sequence[Metric],
+    tokens: bool,
+    spans: bool = False,
+    error_free: bool = False,
 ) -> list[Job]:
     """Queue all systems, segment by segment, once per metric."""
     segments: list[Segment] = list(text.segments())
@@ -132,7 +138,8 @@ def _submit(
     jobs: list[Job] = []
     try:
         for metric in metrics:
-            jobs.append(scorer.submit(Task(metric, languages, len(wanted.ref), tokens), segments))
+            task = Task(metric, languages, len(wanted.ref), tokens, spans, error_free)
+            jobs.append(scorer.submit(task, segments))
     except Busy as error:
         for job in jobs:
             job.abandon()
@@ -140,18 +147,28 @@ def _submit(
     return jobs
 
 
-def _scores(answer: Answer, tokens: bool) -> dict[str, Any]:
+def _submit_scores(
+    scorer: ScoringThreads, wanted: ScoreRequest, text: ParallelText, metrics: Sequence[Metric]
+) -> list[Job]:
+    return _submit(scorer, wanted, text, metrics, wanted.tokens, wanted.spans, wanted.error_free)
+
+
+def _scores(answer: Answer, wanted: ScoreRequest) -> dict[str, Any]:
     scores = collect_scores(answer.metric, answer.signature, ("cand",), answer.scores)
     found: dict[str, Any] = {
         "score": float(scores.system_scores[0]),
         "segments": scores.segments[0].tolist(),
         "signature": scores.signature,
     }
-    if tokens:
+    if wanted.tokens:
         found["tokens"] = [
             [{"direction": t.direction, "pieces": t.pieces, "scores": t.scores} for t in result.tokens]
             for result in answer.scores
         ]
+    if wanted.spans and answer.metric.has_both_directions:
+        found["spans"] = [[span.to_dict() for span in result.spans] for result in answer.scores]
+    if wanted.error_free and answer.metric.has_both_directions:
+        found["error_free"] = [result.error_free for result in answer.scores]
     return found
 
 

@@ -74,6 +74,8 @@ class ScoreRequest(Texts):
     metrics: list[str] = Field(default=[], description="names of several, each of which is answered in `metrics`")
     options: dict[str, Any] = Field(default={}, description="options of the metric, by name")
     tokens: bool = Field(default=False, description="also return every piece with its log-probability")
+    spans: bool = Field(default=False, description="also return errors: wrong and missing words, with severity")
+    error_free: bool = Field(default=False, description="also return the probability of no error, per output")
 
 
 class ReportRequest(Texts):
@@ -91,6 +93,17 @@ class Trace(BaseModel):
     scores: list[float]
 
 
+class Span(BaseModel):
+    """An error: words of the output that are wrong, or of the reference or source that it lacks."""
+
+    part: str = Field(description="hypothesis, reference or source")
+    start: int = Field(description="first character")
+    end: int = Field(description="the character after the last")
+    text: str
+    severity: str = Field(description="minor or major")
+    probability: float
+
+
 class ScoreAnswer(BaseModel):
     """Response of `POST /score`."""
 
@@ -98,6 +111,8 @@ class ScoreAnswer(BaseModel):
     segments: list[float] = Field(description="score of every output")
     signature: str = Field(description="everything that the numbers depend on")
     tokens: list[list[Trace]] | None = Field(default=None, description="for every output, if requested")
+    spans: list[list[Span]] | None = Field(default=None, description="for every output, if requested")
+    error_free: list[float] | None = Field(default=None, description="for every output, if requested")
 
 
 class MetricAnswer(ScoreAnswer):

@@ -11,6 +11,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.spans.scorer import check_errors, open_scorer
 from prism_mt.serve.workers import Stopped, TooLong, Workers
 from prism_mt.text.languages import find_language
 
@@ -41,6 +42,8 @@ class Task:
     references: int
     tokens: bool = False
     """Whether pieces are requested, too; they cost time."""
+    spans: bool = False
+    error_free: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,7 @@ class ScoringThreads:
 
     def __init__(self, runtime: Runtime, models: Sequence[str], workers: Workers | None = None) -> None:
         self._runtime, self._models = runtime, models
-        self._scorers: dict[tuple[Metric, Languages], Scorer] = {}
+        self._scorers: dict[tuple[Metric, Languages, bool, bool], Scorer] = {}
         self._opening = threading.Lock()
         self.workers = workers or Workers(_THREADS)
         self._with_model, self._without = Lane(self.score_here), Lane(self._score_elsewhere)
@@ -226,12 +229,16 @@ class ScoringThreads:
         for model in task.metric.models:
             if model not in self._models:
                 raise PrismError(f"no model {model!r} is served, only {', '.join(self._models)}")
-        key = (task.metric, task.languages)
+        if task.spans or task.error_free:
+            check_errors([task.metric])
+        key = (task.metric, task.languages, task.spans, task.error_free)
         with self._opening:
             if key not in self._scorers:
                 if len(self._scorers) >= _SCORERS:
                     self._scorers.clear()
-                self._scorers[key] = task.metric.open(self._runtime, task.languages)
+                self._scorers[key] = open_scorer(
+                    task.metric, self._runtime, task.languages, task.spans, task.error_free
+                )
             return self._scorers[key]
 
 

@@ -9,7 +9,7 @@ from made import make_model
 from numpy.typing import NDArray
 
 from prism_mt import Chrf, EngineConfig, PrismError, PrismRef, PrismSrc, Scores, explain, score
-from prism_mt.metrics.spans.classifier import FILE, SIDES, SpanClassifier, load_classifier, save_classifier
+from prism_mt.metrics.spans.classifier import FILE, PARTS, SIDES, SpanClassifier, load_classifier, save_classifier
 from prism_mt.metrics.spans.error_free import WIDTH, ErrorFree, save_error_free
 from prism_mt.metrics.spans.features import NAMES
 from prism_mt.models.directory import ModelDirectory, write_model
@@ -33,7 +33,7 @@ def made_classifier() -> SpanClassifier:
             "outer_bias": np.zeros(3),
         }
         weights |= {f"{side}.{name}": array.astype(np.float32) for name, array in arrays.items()}
-    return SpanClassifier(weights, {"wrong": 0.9, "missing": 0.9})
+    return SpanClassifier(weights, {f"{side}.{part}": 0.9 for side in SIDES for part in PARTS})
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,9 @@ from prism_mt.models.directory import ModelDirectory
 
 FILE = "spans.safetensors"
 SIDES: tuple[Literal["wrong", "missing"], ...] = ("wrong", "missing")
+PARTS: tuple[Literal["reference", "source"], ...] = ("reference", "source")
 CLASSES = ("none", "minor", "major")
-_FORMAT = 1
+_FORMAT = 2
 _LARGEST = 1 << 20
 """A file of more than 1 MB is not one of ours."""
 
@@ -27,7 +28,7 @@ class SpanClassifier:
 
     weights: Mapping[str, Array]
     thresholds: Mapping[str, float]
-    """Of each side: the probability of an error from which a word is marked."""
+    """Of `wrong.reference` and so on: the probability of an error from which a word is marked."""
 
     def probabilities(self, table: Array, side: Literal["wrong", "missing"]) -> Array:
         """Return words × (none, minor, major)."""
@@ -81,7 +82,11 @@ def load_classifier(model: ModelDirectory) -> SpanClassifier:
     if metadata.get("prism_spans") != str(_FORMAT) or metadata.get("features") != ",".join(NAMES):
         raise PrismError(f"{path} was made by another version of prism: {command}")
     _check(tensors, path)
-    thresholds = {side: float(value) for side, value in json.loads(metadata["thresholds"]).items()}
+    try:
+        found = json.loads(metadata["thresholds"])
+        thresholds = {f"{side}.{part}": float(found[f"{side}.{part}"]) for side in SIDES for part in PARTS}
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PrismError(f"{path} is damaged: it has no thresholds") from error
     return SpanClassifier(tensors, thresholds)
 
 

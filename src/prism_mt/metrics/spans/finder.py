@@ -182,7 +182,7 @@ def mark(words: Sequence[JudgedWords], classifier: SpanClassifier, part: Part, r
     for one in words:
         wrong, side = 1.0 - one.probabilities[:, 0], one.side
         own: Part = "hypothesis" if one.kind == "wrong" else part
-        for first, last in _runs(wrong >= classifier.thresholds[one.kind]):
+        for first, last in _runs(wrong >= classifier.thresholds[f"{one.kind}.{part}"]):
             start, end = side.units[first].start, side.units[last].end
             chosen = one.probabilities[first : last + 1]
             severity: Literal["minor", "major"] = "major" if chosen[:, 2].sum() >= chosen[:, 1].sum() else "minor"

@@ -13,7 +13,7 @@ from prism_mt._core.options import Config, option
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.metrics.runtime import Runtime
-from prism_mt.metrics.spans.classifier import CLASSES, FILE, SIDES, SpanClassifier, save_classifier
+from prism_mt.metrics.spans.classifier import CLASSES, FILE, PARTS, SIDES, SpanClassifier, save_classifier
 from prism_mt.metrics.spans.features import NAMES, Array
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.training.spans.bitext import sample_pairs
@@ -22,6 +22,8 @@ from prism_mt.training.spans.examples import UNKNOWN, Labeled, judged_examples, 
 _LOG = logging.getLogger("prism_mt")
 _HIDDEN = 32
 _STEPS, _BATCH = 500, 2048
+_BETA = 1.5
+"""Weight of recall beside precision where thresholds are chosen."""
 _HELD_OUT = 8
 """One in so many segments chooses the thresholds and is not trained on."""
 
@@ -90,9 +92,11 @@ def fit(labeled: Sequence[Labeled], seed: int) -> tuple[SpanClassifier, dict[str
         known = _known(own)
         held, used = known[::_HELD_OUT], [one for place, one in enumerate(known) if place % _HELD_OUT]
         fitted = _fit_side([*used, *counted], seed)
-        table, labels = _stacked(held)
-        wrong = 1 - SpanClassifier(_named(fitted, side), {}).probabilities(table, side)[:, 0]
-        thresholds[side], scores[side] = _best_threshold(wrong, labels > 0)
+        for part in PARTS:
+            chosen = [one for one in held if one.example.crosslingual == (part == "source")] or held
+            table, labels = _stacked(chosen)
+            wrong = 1 - SpanClassifier(_named(fitted, side), {}).probabilities(table, side)[:, 0]
+            thresholds[f"{side}.{part}"], scores[f"{side}.{part}"] = _best_threshold(wrong, labels > 0)
         weights |= _named(fitted, side)
     return SpanClassifier(weights, thresholds), scores
 
@@ -153,9 +157,8 @@ def _fit_side(labeled: Sequence[Labeled], seed: int) -> dict[str, Array]:
 
 
 def _best_threshold(wrong: Array, truth: NDArray[np.bool_]) -> tuple[float, float]:
-    """The probability from which marking gives the highest F1, and that F1."""
+    """The probability from which marking serves best, and the F1 there; an error missed is worse than a false alarm."""
     order = np.argsort(-wrong)
-    hits = np.cumsum(truth[order])
-    scores = 2 * hits / (np.arange(1, len(order) + 1) + max(1, int(truth.sum())))
-    best = int(scores.argmax())
-    return float(wrong[order[best]]), float(scores[best])
+    hits, marked, errors = np.cumsum(truth[order]), np.arange(1, len(order) + 1), max(1, int(truth.sum()))
+    best = int(((1 + _BETA**2) * hits / (marked + _BETA**2 * errors)).argmax())
+    return float(wrong[order[best]]), float(2 * hits[best] / (marked[best] + errors))
