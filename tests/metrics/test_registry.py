@@ -99,3 +99,8 @@ def test_options_of_one_name_are_one_option(monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_option_has_a_help_text() -> None:
     for name, (field, _, owners) in option_fields().items():
         assert field.metadata["help"], (name, owners)
+
+
+def test_a_required_option_is_asked_for() -> None:
+    with pytest.raises(PrismError, match="learned needs `folder=`"):
+        make_metric("learned")
