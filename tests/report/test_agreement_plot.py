@@ -28,7 +28,7 @@ def evaluation() -> Evaluation:
 
 def test_results_are_bars_with_their_numbers(monkeypatch: pytest.MonkeyPatch, evaluation: Evaluation) -> None:
     [panel] = drawn(monkeypatch, (evaluation, [])).axes
-    assert [text.get_text() for text in panel.texts] == ["-0.100", "0.300"]
+    assert [text.get_text() for text in panel.texts] == ["−0.100", "0.300"]
     assert panel.get_xlabel() == "Kendall's τ-b"
 
 

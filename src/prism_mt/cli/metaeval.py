@@ -134,7 +134,12 @@ def _plot(found: Judging, path: Path) -> None:
         judgments = item.judgments
         human = judgments.system_means()
         scatters = [
-            Scatter(metric.metric, judgments.systems, human, metric.higher.align_systems(judgments.systems))
+            Scatter(
+                f"−{metric.metric}" if metric.lower_is_better else metric.metric,
+                judgments.systems,
+                human,
+                metric.higher.align_systems(judgments.systems),
+            )
             for metric in item.metrics
         ]
         parts.append((evaluation, scatters if (human == human).any() else []))

@@ -51,6 +51,7 @@ def run(
         from prism_mt.report.plots import plot_reliability
 
         plot_reliability({one.name: one.bins for one in results}, plots.plot)
+        plots.tell()
 
 
 ERROR_FREE = Command(

@@ -15,18 +15,12 @@ from prism_mt.stats.correlation import kendall_b, pearson
 
 _COLUMNS = 3
 _TITLES = {"tau-b": "Kendall's τ-b", "tau-c": "Kendall's τ-c", "tau": "Kendall's τ", "Pearson": "Pearson's r"}
-_OFFSETS = (
-    (4, 0, "left", "center"),
-    (-4, 0, "right", "center"),
-    (0, 4, "center", "bottom"),
-    (0, -4, "center", "top"),
+_PLACES = (
+    *((4, 0, "left", "center"), (-4, 0, "right", "center"), (0, 4, "center", "bottom"), (0, -4, "center", "top")),
+    *((3, 3, "left", "bottom"), (3, -3, "left", "top"), (-3, 3, "right", "bottom"), (-3, -3, "right", "top")),
+    *((0, 9, "center", "bottom"), (0, -9, "center", "top"), (-6, 9, "right", "bottom"), (-6, -9, "right", "top")),
 )
-_DIAGONAL = (
-    (3, 3, "left", "bottom"),
-    (3, -3, "left", "top"),
-    (-3, 3, "right", "bottom"),
-    (-3, -3, "right", "top"),
-)
+"""Where a name may stand beside its point, the best first: distances in points, and which side is there."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +75,19 @@ def _draw_bars(axes: Any, evaluation: Evaluation) -> None:
     # Percentile intervals need not contain the value itself; matplotlib takes no negative lengths.
     errors = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
     names, values = [plain(result.metric) for result in results], [result.value for result in results]
-    axes.barh(names, values, xerr=errors, color=colors, ecolor="#444444", capsize=2)
+    axes.barh(
+        names, values, xerr=errors, color=colors, error_kw={"ecolor": "#444444", "elinewidth": 0.9, "capsize": 2}
+    )
     ends = [max(result.value, result.interval.high if result.interval else 0.0, 0.0) for result in results]
     for place, (end, value) in enumerate(zip(ends, values, strict=True)):
-        axes.annotate(f"{value:.3f}", (end, place), (4, 0), textcoords="offset points", va="center", fontsize=7)
+        axes.annotate(
+            f"{value:.3f}".replace("-", "−"),
+            (end, place),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=7,
+        )
     axes.margins(x=0.12)
     title = statistic_title(evaluation.protocol)
     axes.set_xlabel(_TITLES.get(title, title))
@@ -100,7 +103,7 @@ def _draw_scatters(box: Any, scatters: Sequence[Scatter]) -> Iterator[tuple[Any,
     for panel, scatter in zip(panels.flat, scatters, strict=False):
         panel.scatter(scatter.scores, scatter.human, s=12, color=DARK)
         panel.set_xlabel(plain(scatter.metric))
-        panel.margins(0.16)
+        panel.margins(0.2, 0.16)
         yield panel, scatter
 
 
@@ -112,7 +115,7 @@ def _name_points(panel: Any, scatter: Scatter) -> None:
     taken = [_around(dot, 3.0) for dot in dots]
     taken.append(_note_correlation(panel, scatter, taken))
     for name, x, y in zip(scatter.systems, scatter.scores, scatter.human, strict=True):
-        for dx, dy, side, edge in (*_OFFSETS, *_DIAGONAL):
+        for dx, dy, side, edge in _PLACES:
             text = panel.annotate(
                 plain(name), (x, y), (dx, dy), textcoords="offset points", ha=side, va=edge, fontsize=5.5
             )
@@ -131,7 +134,7 @@ def _note_correlation(panel: Any, scatter: Scatter, taken: Sequence[Any]) -> Any
     notes: list[tuple[int, int, Any, Any]] = []
     for side, x in (("left", 0.03), ("right", 0.97)):
         for edge, y in (("top", 0.97), ("bottom", 0.03)):
-            told = f"r = {r:.2f}\nτ = {tau:.2f}"
+            told = f"r = {r:.2f}\nτ = {tau:.2f}".replace("-", "−")
             note = panel.text(x, y, told, transform=panel.transAxes, ha=side, va=edge, fontsize=7)
             box = note.get_window_extent(panel.figure.canvas.get_renderer())
             notes.append((sum(bool(box.overlaps(other)) for other in taken), len(notes), note, box))
