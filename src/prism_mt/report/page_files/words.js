@@ -51,21 +51,30 @@ function showDifferences(output, references) {
   return line;
 }
 
+/** Whether two lists of words share two words in a row, or one is a part of the other. */
+function overlap(first, second) {
+  const pairs = (words) => words.slice(1).map((word, place) => `${words[place]} ${word}`);
+  if (first.length === 1 || second.length === 1) return first.length === 1 ? second.includes(first[0]) : first.includes(second[0]);
+  return pairs(first).some((pair) => pairs(second).includes(pair));
+}
+
 /**
- * n-grams that one of two systems has more often where the reference has them, the most telling first. What is part of
- * a longer one with the same counts says nothing new.
+ * n-grams that one of two systems has more often where the reference has them, the most telling first. Of those that
+ * overlap and have the same counts only the longest says something; those that occur once come where there is room.
  */
-function tellingNgrams(ngrams, system, other, most = 12) {
+function tellingNgrams(ngrams, system, other, most = 8) {
   const weight = ([, , matches]) => (matches[system] + 1) / (matches[system] + matches[other] + 2);
   const counts = ([, reference, matches]) => `${reference} ${matches[system]} ${matches[other]}`;
+  const isMark = (word) => /^[^\p{L}\p{N}]+$/u.test(word);
   const ordered = ngrams
     .filter(([, , matches]) => matches[system] > matches[other])
-    .sort((a, b) => weight(b) - weight(a) || b[2][system] - a[2][system] || b[0].length - a[0].length);
+    .map((one) => [one, one[0].split(" ")])
+    .filter(([, words]) => words.length === 1 || !(isMark(words[0]) || isMark(words.at(-1))))
+    .sort(([a], [b]) => weight(b) - weight(a) || b[2][system] - a[2][system] || b[0].length - a[0].length);
   const chosen = [];
-  for (const one of ordered) {
+  for (const [one, words] of ordered) {
     if (chosen.length === most) break;
-    const inside = ([text, ...rest]) => ` ${text} `.includes(` ${one[0]} `) && counts([text, ...rest]) === counts(one);
-    if (!chosen.some(inside)) chosen.push(one);
+    if (!chosen.some(([other, others]) => counts(other) === counts(one) && overlap(words, others))) chosen.push([one, words]);
   }
-  return chosen;
+  return chosen.map(([one]) => one);
 }
