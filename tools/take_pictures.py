@@ -1,6 +1,6 @@
 """Take the pictures of the comparison page that the docs show: wide and narrow, light and dark.
 
-    python tools/take_pictures.py          # needs Playwright and Chromium; writes docs/images/page-*.png
+python tools/take_pictures.py          # needs Playwright and Chromium; writes docs/images/page-*.png
 """
 
 import io

@@ -183,7 +183,13 @@ def test_differences_of_words(page: Any, output: str, reference: str, wanted: st
 
 
 def test_ngrams_of_two_systems(page: Any) -> None:
-    ngrams = [["big cat", 3, [3, 0]], ["cat", 3, [3, 0]], [", big", 3, [3, 0]], ["dog", 4, [1, 2]], ["on", 9, [5, 4]]]
+    ngrams = [
+        ["big cat", 3, [3, 0]],
+        ["cat", 3, [3, 0]],
+        [", big", 3, [3, 0]],
+        ["dog", 4, [1, 2]],
+        ["on", 9, [5, 4]],
+    ]
     found = page.evaluate("(all) => tellingNgrams(all, 0, 1).map((one) => one[0])", ngrams)
     assert found == ["big cat", "on"]  # "cat" says nothing beyond "big cat"
     assert page.evaluate("(all) => tellingNgrams(all, 1, 0).map((one) => one[0])", ngrams) == ["dog"]
