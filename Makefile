@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install browser demo docs test lint format clean
+.PHONY: install browser demo docs test test-pythons hostile lint format clean
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -19,6 +19,15 @@ browser:
 
 test: install lint browser
 	$(BIN)/python -m pytest
+
+# Damaged files of every format, and long commands killed at random; the tests have a slice of both.
+hostile: install
+	PYTHONPATH=tests $(BIN)/python -m hostile.run --cases 15000
+	PYTHONPATH=tests $(BIN)/python -m hostile.kill --kills 1000
+
+# The core, without torch, on every Python from 3.10 on that this machine has.
+test-pythons:
+	$(PYTHON) tests/pythons.py
 
 lint: install
 	$(BIN)/ruff check

@@ -200,5 +200,5 @@ def _load(path: Path) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r")
         return array
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # numpy reads a damaged header as a Python expression, which can fail in many ways
         raise PrismError(f"cannot read the shard {path}: {error}") from error
