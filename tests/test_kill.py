@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hostile.kill import kill_all
 from made import SENTENCES, make_model
 
 from prism_mt.models.directory import write_model
@@ -91,3 +92,10 @@ def test_twenty_kills(tmp_path: Path, words: list[str]) -> None:
     assert [line.rpartition("\t")[0] for line in found[2:]] == [line.rpartition("\t")[0] for line in wanted[2:]]
     scores, others = ([float(line.rpartition("\t")[2]) for line in lines[2:]] for lines in (found, wanted))
     assert scores == pytest.approx(others, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["translate", "corpus prepare", "train"])
+def test_other_long_commands(name: str) -> None:
+    """A few kills each; `make hostile` has a thousand."""
+    told: list[str] = []
+    assert kill_all(3, seed=1, report=told.append, names=(name,)) == 0, told
