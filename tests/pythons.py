@@ -54,7 +54,7 @@ def test(python: Path) -> bool:
     """Whether the slice passes in a new environment with the core alone."""
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / "venv" / "bin" / "python"
-        steps = (
+        steps: tuple[list[str | Path], ...] = (
             [python, "-m", "venv", own.parents[1]],
             [own, "-m", "pip", "install", "-q", "--disable-pip-version-check", ROOT, *PACKAGES],
             [own, "-c", "import importlib.util as u; assert not u.find_spec('torch')"],

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -107,7 +107,7 @@ def main() -> int:
     parser.add_argument("--reader", nargs="*", default=[], help="only these")
     options = parser.parse_args()
     verdicts: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
+    seconds: dict[str, float] = defaultdict(float)
     start = time.monotonic()
     for case in run(plan(options.cases, options.seed, options.reader)):
         verdicts[case.verdict] += 1
@@ -115,7 +115,9 @@ def main() -> int:
         if case.verdict != "fine":
             print(f"{case.verdict}: {case.reader}, seed {case.seed}: {case.detail}", flush=True)
     print(f"cases: {sum(verdicts.values()):,} of {len(READERS)} readers in {time.monotonic() - start:.0f} s")
-    slowest = ", ".join(f"{name} {spent:.0f} s" for name, spent in seconds.most_common(5))
+    slowest = ", ".join(
+        f"{name} {spent:.0f} s" for name, spent in sorted(seconds.items(), key=lambda one: -one[1])[:5]
+    )
     print(f"slowest: {slowest}")
     for verdict in _SUMMARY:
         print(f"{verdict}: {verdicts[verdict]}")

@@ -298,7 +298,7 @@ def shards(folder: Path) -> Path:
         folder / "shards", make_vocabulary(("de", "en")).sentencepiece, ["de", "en"], 2**20
     ) as writer:
         for part in ("train", "train", "valid"):
-            writer.add(part, "de", "en", [10, 11, 12], [13, 14])  # type: ignore[arg-type]
+            writer.add(part, "de", "en", [10, 11, 12], [13, 14])
     return folder / "shards"
 
 

@@ -1,0 +1,166 @@
+"""`prism serve` with eight honest clients and hostile ones between them: `python -m hostile.serve_load --minutes 10`.
+
+Reports wrong scores, the longest that an honest client waited, the memory of all processes, and how long Ctrl-C took.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CAND = ["The committee met on Tuesday.", "She bought three apples.", "Hello world!"]
+REF = ["The committee convened on Tuesday.", "She bought two pears.", "Hello, world."]
+HONEST: tuple[dict[str, Any], ...] = (
+    {"cand": CAND, "ref": [REF], "lang": "en"},
+    {"cand": CAND, "ref": [REF], "metric": "chrf"},
+    {"cand": CAND, "ref": [REF, REF[::-1]], "metric": "bleu"},
+    {"cand": CAND, "ref": [REF], "metric": "ter"},
+)
+_WORDS = [f"w{number}" for number in range(3000)]
+_LONG = {"cand": [" ".join(_WORDS)], "ref": [[" ".join(_WORDS[::-1])]], "metric": "ter"}
+_SLOW = {"cand": [" ".join(_WORDS[:300])] * 50, "ref": [[" ".join(_WORDS[299::-1])] * 50], "metric": "ter"}
+_MANY = {"cand": ["a"], "ref": [["b"]] * 100_000, "metric": "bleu"}
+_WIDE = {"systems": {str(number): ["a"] for number in range(5000)}, "ref": [["b"]], "metrics": ["chrf"]}
+
+
+@dataclass
+class Seen:
+    """What the clients have seen."""
+
+    answers: int = 0
+    wrong: int = 0
+    longest: float = 0.0
+    attacks: int = 0
+    memory: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def post(port: int, path: str, body: Any, timeout: float = 60) -> tuple[int, Any]:
+    data = json.dumps(body).encode()
+    head = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, head)
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        return error.code, None
+
+
+def honest(port: int, end: float, wanted: list[Any], seen: Seen, seed: int) -> None:
+    chance = random.Random(seed)
+    while time.monotonic() < end:
+        place = chance.randrange(len(HONEST))
+        start = time.monotonic()
+        try:
+            status, answer = post(port, "/score", HONEST[place])
+            good = status == 200 and all(
+                abs(one - other) < 1e-4
+                for one, other in zip(answer["segments"], wanted[place]["segments"], strict=True)
+            )
+        except OSError:
+            good = False
+        with seen.lock:
+            seen.answers += 1
+            seen.wrong += not good
+            seen.longest = max(seen.longest, time.monotonic() - start)
+        time.sleep(chance.uniform(0, 0.2))
+
+
+def attack(port: int, end: float, seen: Seen, seed: int) -> None:
+    """Slow, huge, half-open and abandoned requests."""
+    chance = random.Random(seed)
+    while time.monotonic() < end:
+        kind = chance.randrange(6)
+        try:
+            if kind < 4:
+                body, path = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))[kind]
+                post(port, path, body, timeout=chance.choice((0.5, 5, 30)))
+            else:
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+                    raw.sendall(
+                        b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Le" if kind == 4 else bytes(10_000)
+                    )
+                    time.sleep(chance.uniform(0, 2))
+        except OSError:
+            pass  # it gave up, as it meant to
+        with seen.lock:
+            seen.attacks += 1
+
+
+def watch(process: int, end: float, seen: Seen) -> None:
+    while time.monotonic() < end:
+        seen.memory = max(seen.memory, sum(map(_resident, [process, *_children(process)])))
+        time.sleep(0.5)
+
+
+def _children(process: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(path.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def _resident(process: int) -> int:
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def main() -> int:
+    """Start a server, load it, and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--hostile", type=int, default=3)
+    options = parser.parse_args()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "prism_mt", "serve", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        time.sleep(1)
+        wanted = [post(port, "/score", body)[1] for body in HONEST]
+        seen, end = Seen(), time.monotonic() + 60 * options.minutes
+        threads = [
+            threading.Thread(target=honest, args=(port, end, wanted, seen, seed))
+            for seed in range(options.clients)
+        ]
+        threads += [
+            threading.Thread(target=attack, args=(port, end, seen, seed)) for seed in range(options.hostile)
+        ]
+        threads.append(threading.Thread(target=watch, args=(server.pid, end, seen)))
+        for thread in threads:
+            thread.start()
+        threads[-1].join()
+        start = time.monotonic()
+        for thread in threads[: options.clients]:
+            thread.join()
+        server.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        server.wait(60)
+        stopped = time.monotonic() - start
+    print(f"answers: {seen.answers:,}, hostile requests: {seen.attacks:,}, wrong or missing answers: {seen.wrong}")
+    print(f"longest wait {seen.longest:.1f} s, memory {seen.memory / 2**20:.0f} MB, Ctrl-C took {stopped:.1f} s")
+    return int(seen.wrong > 0 or seen.longest > 10 or seen.memory > 2**30 or stopped > 5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
