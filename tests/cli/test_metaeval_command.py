@@ -121,17 +121,6 @@ def test_disagreements(capsys: pytest.CaptureFixture[str], judgments: Path, nois
     assert higher["rows"][0]["reference"]
 
 
-def test_bias_of_given_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "model.tsv"
-    path.write_text(
-        "reference\thypothesis\tkind\tscore\na b c d\ta b c d\tcopy\t-0.3\na b c d\te f\thuman\t-2\n",
-        encoding="utf-8",
-    )
-    summary, bins = json.loads(run(capsys, "bias", path, "--format", "json"))
-    assert summary["rows"][0] == {"": "H(copy|r0)", "model": -0.3}
-    assert len(bins["rows"]) == 10
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_model(make_model(), tmp_path_factory.mktemp("metaeval") / "made").folder
@@ -200,14 +189,6 @@ def test_warns_of_a_model_that_learned_from_the_judgments(
         assert f"{folder} learns from 30 of the 30 segments of made_de-en" in caplog.text
 
 
-def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
-    path = tmp_path / "paraphrases.tsv"
-    path.write_text("ref\tdeen-1\tdeen-2\na red apple\tan apple\tapple, red\n", encoding="utf-8")
-    summary, _ = json.loads(run(capsys, "bias", path, "--model", model, "--format", "json"))
-    assert [row[""] for row in summary["rows"]][:3] == ["H(beam|r0)", "H(human|r0)", "H(copy|r0)"]
-    assert all(row[str(model)] < 0 for row in summary["rows"][:3])
-
-
 def test_protocols_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "wmt21-mqm" in run(capsys, "protocols")
 
@@ -236,7 +217,7 @@ def test_mistakes_are_one_sentence(
     assert len(error.splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [["--draws", "5"], ["sweep"], ["disagreements"], ["bias"]])
+@pytest.mark.parametrize("words", [["--draws", "5"], ["sweep"], ["disagreements"]])
 def test_judgments_must_be_named(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     assert main(["metaeval", *words]) == 2
     assert "required" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from sacrebleu.metrics.ter import TER
 from sacrebleu.significance import PairedTest
 
 from prism_mt.stats.arrays import Matrix, Vector
-from prism_mt.stats.correlation import Correlation, pearson
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.darr import darr_tau
 from prism_mt.stats.resampling import (
     Aggregate,
@@ -24,7 +24,6 @@ from prism_mt.stats.resampling import (
     bootstrap_systems,
     chance,
     paired_p,
-    pearson_interval_over_systems,
     percentile_interval,
     sacrebleu_interval,
 )
@@ -218,26 +217,3 @@ def test_bootstrap_of_systems_draws_the_same_systems_for_all_metrics() -> None:
     rng = np.random.default_rng(0)
     chosen = rng.integers(11, size=(50, 11))
     assert samples[7, 0] == pytest.approx(np.corrcoef(DA[chosen[7]], BLEU_SCORES[chosen[7]])[0, 1])
-
-
-def test_interval_of_system_level_pearson() -> None:
-    found = pearson_interval_over_systems(DA, BLEU_SCORES, np.random.default_rng(0))
-    assert pearson(DA, BLEU_SCORES) == pytest.approx(0.799, abs=0.0005)
-    assert found.low < 0.799 < found.high <= 1.0
-    narrow = pearson_interval_over_systems(DA, BLEU_SCORES, np.random.default_rng(0), confidence=0.5)
-    assert found.low < narrow.low < narrow.high < found.high
-    # A system without a judgment is not drawn.
-    human, metric = np.append(DA, NAN), np.append(BLEU_SCORES, 99.0)
-    assert pearson_interval_over_systems(human, metric, np.random.default_rng(0)) == found
-
-
-def test_interval_of_few_systems() -> None:
-    # Of three systems, one draw in nine is a single system three times, which has no correlation.
-    three = pearson_interval_over_systems(
-        np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 2.0]), np.random.default_rng(0)
-    )
-    assert (three.low, three.high) == (-1.0, 1.0)
-    for scores in (np.array([1.0, 2.0]), np.full(5, 3.0)):
-        none = pearson_interval_over_systems(scores, scores, np.random.default_rng(0))
-        assert math.isnan(none.low)
-        assert math.isnan(none.high)

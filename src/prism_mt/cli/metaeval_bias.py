@@ -11,6 +11,7 @@ from prism_mt.cli.output import PlotOptions, TableOptions, write_tables
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.bias import (
     Paraphrase,
+    outputs_as_paraphrases,
     read_paraphrases,
     score_by_bleu,
     score_paraphrases,
@@ -18,6 +19,8 @@ from prism_mt.evaluation.bias import (
     with_beams,
     with_copies,
 )
+from prism_mt.evaluation.readers import read_all_judgments
+from prism_mt.evaluation.references import choose_reference
 from prism_mt.generate.options import SearchConfig
 from prism_mt.generate.texts import open_paraphraser
 from prism_mt.metrics.base import Languages
@@ -33,9 +36,16 @@ class BiasOptions(Config):
     paraphrases: list[Path] = option(
         "tables of references and texts: columns reference, hypothesis, kind (beam, copy, human) and score; "
         "or reference and one column per paraphrase",
+        [],
         positional=True,
         metavar="FILE",
     )
+    judgments: list[Path] = option(
+        "judgments with texts, such as a WMT test set: score all system outputs with --model, generating nothing",
+        [],
+        metavar="FILE",
+    )
+    reference: str | None = option("which reference of --judgments, if there are several", None, metavar="NAME")
     model: list[str] = option(
         "paraphrase the references with these models and score all texts with them (default: the tables' scores)",
         [],
@@ -48,8 +58,12 @@ class BiasOptions(Config):
 def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: EngineConfig) -> None:
     """Print how models score their own output, copies, and human paraphrases."""
     plots.check()
+    if bool(options.judgments) == bool(options.paraphrases):
+        raise PrismError("pass either tables of paraphrases or `judgments=`")
+    if options.judgments and not options.model:
+        raise PrismError("outputs of judged systems have no scores yet: set `model=`")
     if options.model:
-        texts = with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
+        texts = _outputs(options) if options.judgments else _tables(options)
         runtime = Runtime(engine)
         models = {name: _judge(texts, name, runtime, options) for name in options.model}
     else:
@@ -69,6 +83,18 @@ def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: 
         plots.tell()
 
 
+def _tables(options: BiasOptions) -> list[Paraphrase]:
+    return with_copies([item for path in options.paraphrases for item in read_paraphrases(path)])
+
+
+def _outputs(options: BiasOptions) -> list[Paraphrase]:
+    """The outputs of all judged systems, as texts of all degrees of similarity to the reference."""
+    read = read_all_judgments(options.judgments)
+    return [
+        one for item in read for one in outputs_as_paraphrases(item, choose_reference(item, options.reference))
+    ]
+
+
 def _judge(texts: list[Paraphrase], model: str, runtime: Runtime, options: BiasOptions) -> list[Paraphrase]:
     """Score the texts and the model's own best paraphrases, in the direction of generation."""
 
@@ -78,7 +104,7 @@ def _judge(texts: list[Paraphrase], model: str, runtime: Runtime, options: BiasO
         return (hypotheses[0].text for hypotheses in opened.nbest(references))
 
     scorer = PrismRef(model=model, direction="forward").open(runtime, Languages(options.lang))
-    return score_paraphrases(with_beams(texts, beams), scorer)
+    return score_paraphrases(texts if options.judgments else with_beams(texts, beams), scorer)
 
 
 BIAS = Command(

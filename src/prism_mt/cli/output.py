@@ -1,4 +1,4 @@
-"""Output options of every command that writes tables and plots."""
+"""Output options of every command that writes tables, plots or n-best lists."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import Config, option
+from prism_mt.generate.nbest import ListFormat
 from prism_mt.report.table import Format, Table, render_all
 
 
@@ -48,6 +49,21 @@ class PlotOptions(Config):
 def tell_written(path: Path) -> None:
     """Say that a file is there, where it does not get in the way of the output."""
     print(f"prism: wrote {path}", file=sys.stderr)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(Config):
+    """Output options for n-best lists."""
+
+    format: ListFormat = option(
+        "text: one hypothesis per line; tsv: line, rank, score, hypothesis; jsonl: one object per input", "text"
+    )
+    output: Path | None = option(
+        "write here instead of standard output; unfinished output is in FILE.partial, and the same command resumes it",
+        None,
+        flags=("-o",),
+        metavar="FILE",
+    )
 
 
 def write_tables(tables: Sequence[Table], options: TableOptions) -> None:

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, option
+from prism_mt._core.options import option
 from prism_mt._core.progress import counter
+from prism_mt.cli.output import ListOptions
 from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.rerank import check_pseudo_references, check_rerank, rerank_with
-from prism_mt.generate.nbest import ListFormat, Record, fingerprint, open_lists, open_plain_lists, write_lists
+from prism_mt.generate.nbest import Record, fingerprint, open_lists, open_plain_lists, write_lists
 from prism_mt.generate.options import SearchConfig
 from prism_mt.generate.texts import open_translator
 from prism_mt.metrics.base import Languages, Metric
@@ -23,7 +23,7 @@ from prism_mt.text.lines import Lines, open_lines
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankOptions(Config):
+class RerankOptions(ListOptions):
     """Options of `prism rerank`."""
 
     file: str = option(
@@ -55,16 +55,6 @@ class RerankOptions(Config):
     n: int = option("how many of the best to write", 1, flags=("-n",), metavar="N", low=1)
     lang: str = option("language of the candidates", "", flags=("--to", "-l"), metavar="XX")
     src_lang: str = option("language of the sources, if the model needs it", "", flags=("--from",), metavar="XX")
-    format: ListFormat = option(
-        "text: a hypothesis a line; tsv: line, rank, score, hypothesis; jsonl: an object per input", "text"
-    )
-    output: Path | None = option(
-        "write here instead of standard output; until all is done, FILE.partial has what there is, and the same "
-        "command goes on from there",
-        None,
-        flags=("-o",),
-        metavar="FILE",
-    )
     samples: int | None = option("sample this many candidates from the model itself", None, metavar="N", low=1)
     sample_temperature: float = option("divides the logits of samples", 1.0, metavar="T", low=1e-3, high=1e3)
     sample_top_k: int = option("sample from the K most probable tokens; 0: all", 0, metavar="K", low=0)

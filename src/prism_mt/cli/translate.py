@@ -1,13 +1,12 @@
 """`prism translate`: translate texts."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
+from prism_mt.cli.output import ListOptions
 from prism_mt.engines.factory import EngineConfig
-from prism_mt.generate.nbest import ListFormat
 from prism_mt.generate.options import SearchConfig
 from prism_mt.generate.texts import open_translator
 from prism_mt.models.resolve import DEFAULT_MODEL
@@ -16,7 +15,7 @@ from prism_mt.text.testsets import is_testset, open_testset
 
 
 @dataclass(frozen=True, kw_only=True)
-class GenerateOptions(Config):
+class GenerateOptions(ListOptions):
     """Input, model and output options of every command that generates text."""
 
     file: str = option(
@@ -26,16 +25,6 @@ class GenerateOptions(Config):
         "model: a folder, the original layout as folder or tar, hf:ORG/NAME, or a name from `prism models list`",
         DEFAULT_MODEL,
         metavar="M",
-    )
-    format: ListFormat = option(
-        "text: a hypothesis a line; tsv: line, rank, score, hypothesis; jsonl: an object per input", "text"
-    )
-    output: Path | None = option(
-        "write here instead of standard output; until all is done, FILE.partial has what there is, and the same "
-        "command goes on from there",
-        None,
-        flags=("-o",),
-        metavar="FILE",
     )
 
 

@@ -11,16 +11,12 @@ from prism_mt._core.options import option
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
-from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
-from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.base import SRC, Languages, Scorer, sign
+from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 
 Value = Literal["precision", "recall", "f1"]
-ENCODER_HELP = (
-    "contextual encoder: model (from --model), e5 (100 languages), minilm (English), a folder or hf:ORG/NAME; for "
-    "laser also use, or a folder of LASER or sentence-transformers"
-)
 
 
 class Matches(NamedTuple):
@@ -45,34 +41,19 @@ def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Ma
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchMetric(UsesModel, ReducesReferences):
+class MatchMetric(EncoderMetric):
     """One of the three values, from one layer of the encoder, without special tokens and without idf weighting."""
 
-    served = False
-
     value: ClassVar[Value]
-    side: ClassVar[Side] = "ref"
 
-    encoder: str = option(ENCODER_HELP, "model", metavar="NAME")
     layer: int | None = option(
         "layer of the encoder: 1 is the first, -1 the last (default: as published for the encoder)",
         None,
         metavar="L",
     )
 
-    @property
-    def label(self) -> str:
-        """Always include the encoder: without it, a value invites comparison with published ones."""
-        label = super().label
-        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
-
-    @property
-    def models(self) -> frozenset[str]:
-        """The translation model, only if its encoder is used."""
-        return super().models if self.encoder == "model" else frozenset()
-
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
-        """Load the encoder, for sources too where outputs are compared with them."""
+        """Load the encoder, and one for sources if outputs are compared with them."""
         config = EncoderConfig(layer=self.layer, precision=runtime.encoder_precision())
         options = ((lambda: runtime.model(self.model)), runtime.config.offline, config)
         if self.side == "ref":
@@ -86,7 +67,6 @@ class MatchMetric(UsesModel, ReducesReferences):
 class Bertr(MatchMetric):
     """Mean best cosine of the reference's pieces (BERTr, BERTScore's recall)."""
 
-    needs = REF
     value = "recall"
 
 
@@ -95,7 +75,6 @@ class Bertr(MatchMetric):
 class BertScore(MatchMetric):
     """F1 of best cosines of pieces, without idf."""
 
-    needs = REF
     value = "f1"
 
 
@@ -104,28 +83,23 @@ class BertScore(MatchMetric):
 class BertScorePrecision(MatchMetric):
     """Mean best cosine of the output's pieces."""
 
-    needs = REF
     value = "precision"
 
 
 @register("bertr-src")
 @dataclass(frozen=True, kw_only=True)
-class BertrSource(MatchMetric):
+class BertrSource(Bertr):
     """Mean best cosine of the source's pieces (multilingual encoder)."""
 
     needs = SRC
-    value = "recall"
-    side = "src"
 
 
 @register("bertscore-src")
 @dataclass(frozen=True, kw_only=True)
-class BertScoreSource(MatchMetric):
+class BertScoreSource(BertScore):
     """F1 of best cosines of output and source (multilingual encoder)."""
 
     needs = SRC
-    value = "f1"
-    side = "src"
 
 
 class MatchScorer(PairwiseScorer):

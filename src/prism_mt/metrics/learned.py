@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
-from prism_mt._core.options import from_table, option
+from prism_mt._core.options import from_table, option, option_of
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import EncoderConfig, must_be_fetched, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.base import Languages, Metric, ReducesReferences, Side, UsesModel, sign
-from prism_mt.metrics.bertscore import ENCODER_HELP
 from prism_mt.metrics.learned_network import Kind, RegressionNetwork, cut, network_shapes
-from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.storage import Storage, pack, unpack
@@ -134,7 +133,7 @@ class Learned(UsesModel, ReducesReferences):
     against: Literal["ref", "src"] | None = option(
         "learned: compare outputs with references or sources (default: as in training)", None
     )
-    encoder: str = option(ENCODER_HELP, "", metavar="NAME")
+    encoder: str = option_of(EncoderMetric, "encoder", "")
 
     @cached_property
     def spec(self) -> MetricSpec:

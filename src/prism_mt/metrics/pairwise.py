@@ -3,12 +3,45 @@
 import itertools
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from prism_mt.metrics.base import Scorer, Segment, SegmentScore, Side
+from prism_mt._core.options import option
+from prism_mt.metrics.base import REF, ReducesReferences, Scorer, Segment, SegmentScore, Side, UsesModel
 
 Reduction = Literal["mean", "max"]
 _CHUNK = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderMetric(UsesModel, ReducesReferences):
+    """A metric over an encoder's vectors of outputs and references or, if it needs those instead, sources."""
+
+    needs = REF
+    served = False
+
+    encoder: str = option(
+        "contextual encoder: model (from --model), e5 (100 languages), minilm (English), a folder or hf:ORG/NAME; for "
+        "laser also use, or a folder of LASER or sentence-transformers",
+        "model",
+        metavar="NAME",
+    )
+
+    @property
+    def side(self) -> Side:
+        """What outputs are compared with."""
+        return "ref" if "ref" in self.needs else "src"
+
+    @property
+    def label(self) -> str:
+        """Always include the encoder: without it, a value invites comparison with published ones."""
+        label = super().label
+        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The translation model, only if its encoder is used."""
+        return super().models if self.encoder == "model" else frozenset()
 
 
 class PairwiseScorer(Scorer):

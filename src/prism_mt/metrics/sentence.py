@@ -2,39 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from prism_mt._core.options import option
+from prism_mt._core.options import option_of
 from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.languages import check_languages, check_source
 from prism_mt.encoders.sentence import SentenceEncoder
-from prism_mt.metrics.base import REF, SRC, Languages, ReducesReferences, Scorer, Side, UsesModel, sign
-from prism_mt.metrics.bertscore import ENCODER_HELP
-from prism_mt.metrics.pairwise import PairwiseScorer
+from prism_mt.metrics.base import SRC, Languages, Scorer, sign
+from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceMetric(UsesModel, ReducesReferences):
+class SentenceMetric(EncoderMetric):
     """Similarity of the output to its reference, or to its source, which needs an encoder for both languages."""
 
-    served = False
-
-    side: ClassVar[Side] = "ref"
-
-    encoder: str = option(ENCODER_HELP, "use", metavar="NAME")
-
-    @property
-    def label(self) -> str:
-        """Always include the encoder: `laser` is the task, not the network."""
-        label = super().label
-        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
-
-    @property
-    def models(self) -> frozenset[str]:
-        """The translation model, only if its encoder is used."""
-        return super().models if self.encoder == "model" else frozenset()
+    encoder: str = option_of(EncoderMetric, "encoder", "use")
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder and check that it supports the languages."""
@@ -52,8 +35,6 @@ class SentenceMetric(UsesModel, ReducesReferences):
 class Laser(SentenceMetric):
     """Cosine of sentence vectors of output and reference."""
 
-    needs = REF
-
 
 @register("laser-src")
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +42,6 @@ class LaserSource(SentenceMetric):
     """Cosine of sentence vectors of output and source."""
 
     needs = SRC
-    side = "src"
 
 
 class SentenceScorer(PairwiseScorer):

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.stats.arrays import Matrix, Statistic, Vector, common
-from prism_mt.stats.correlation import Correlation
+from prism_mt.stats.arrays import Matrix, Statistic, Vector
 from prism_mt.stats.darr import TieRule, credit
 
 Aggregate = Callable[[Sequence[float]], float]
@@ -126,22 +125,6 @@ def bootstrap_systems(
     """
     chosen = rng.integers(len(human), size=(draws, len(human)))
     return np.array([[statistic(human[rows, None], one[rows, None]) for one in metrics] for rows in chosen])
-
-
-def pearson_interval_over_systems(
-    human: Vector, metric: Vector, rng: np.random.Generator, draws: int = 1000, confidence: float = 0.95
-) -> Interval:
-    """Interval of system-level Pearson's r if only system judgments exist: systems are drawn with replacement.
-
-    Only systems with both scores are drawn, and draws that leave r undefined (a single system repeated) are left out.
-    NaN for fewer than 3 systems, whose r is always 1, -1 or undefined.
-    """
-    human, metric = common(human, metric)
-    if len(human) < 3:
-        return Interval(float("nan"), float("nan"))
-    samples = bootstrap_systems(Correlation("pearson"), human, [metric], rng, draws)[:, 0]
-    defined = samples[~np.isnan(samples)]
-    return percentile_interval(defined if len(defined) else samples, confidence)
 
 
 class Bootstrap:

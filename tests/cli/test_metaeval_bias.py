@@ -1,0 +1,75 @@
+"""`prism metaeval bias`: tables with scores, models, and the outputs of judged systems."""
+
+import json
+from pathlib import Path
+
+import pytest
+from made import make_model
+
+from prism_mt.cli.main import main
+from prism_mt.models.directory import write_model
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    assert main(["metaeval", *map(str, words)]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(make_model(), tmp_path_factory.mktemp("metaeval") / "made").folder
+
+
+def test_bias_of_given_scores(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "model.tsv"
+    path.write_text(
+        "reference\thypothesis\tkind\tscore\na b c d\ta b c d\tcopy\t-0.3\na b c d\te f\thuman\t-2\n",
+        encoding="utf-8",
+    )
+    summary, bins = json.loads(run(capsys, "bias", path, "--format", "json"))
+    assert summary["rows"][0] == {"": "H(copy|r0)", "model": -0.3}
+    assert len(bins["rows"]) == 10
+
+
+def test_bias_of_a_model(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "paraphrases.tsv"
+    path.write_text("ref\tdeen-1\tdeen-2\na red apple\tan apple\tapple, red\n", encoding="utf-8")
+    summary, _ = json.loads(run(capsys, "bias", path, "--model", model, "--format", "json"))
+    assert [row[""] for row in summary["rows"]][:3] == ["H(beam|r0)", "H(human|r0)", "H(copy|r0)"]
+    assert all(row[str(model)] < 0 for row in summary["rows"][:3])
+
+
+def test_bias_over_the_outputs_of_judged_systems(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path
+) -> None:
+    path = tmp_path / "judged_de-en.jsonl"
+    rows = [
+        {
+            "seg_id": 1,
+            "src": "x",
+            "ref": "a red apple",
+            "sys": {"A": "a red apple", "B": "green"},
+            "scores": {"A": 1},
+        }
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    summary, bins = json.loads(run(capsys, "bias", "--judgments", path, "--model", model, "--format", "json"))
+    assert [row[""] for row in summary["rows"]] == ["H(system|r0)", "BLEU(system, r0)"]
+    # Nothing is generated: the two outputs are all there is, one of them equal to the reference.
+    counts = [row[key] for row in bins["rows"] for key in row if key.startswith("n")]
+    assert sum(counts) == 2
+    assert counts[0] == counts[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "pass either tables of paraphrases or --judgments"),
+        (("--judgments", "j.jsonl"), "set --model"),
+    ],
+)
+def test_what_is_scored_must_be_said(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert main(["metaeval", "bias", *words]) == 2
+    assert message in capsys.readouterr().err
