@@ -43,15 +43,8 @@ def test_bias_over_the_outputs_of_judged_systems(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Path
 ) -> None:
     path = tmp_path / "judged_de-en.jsonl"
-    rows = [
-        {
-            "seg_id": 1,
-            "src": "x",
-            "ref": "a red apple",
-            "sys": {"A": "a red apple", "B": "green"},
-            "scores": {"A": 1},
-        }
-    ]
+    outputs, scores = {"A": "a red apple", "B": "green"}, {"A": 1, "B": 0}
+    rows = [{"seg_id": 1, "src": "x", "ref": "a red apple", "sys": outputs, "scores": scores}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     summary, bins = json.loads(run(capsys, "bias", "--judgments", path, "--model", model, "--format", "json"))
     assert [row[""] for row in summary["rows"]] == ["H(system|r0)", "BLEU(system, r0)"]
