@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prism_mt.evaluation.readers import read_judgments
     from prism_mt.evaluation.rerank import rerank
     from prism_mt.generate.texts import paraphrase, translate
-    from prism_mt.metrics.base import Metric, Scorer, SegmentScore
+    from prism_mt.metrics.base import ErrorSpan, Metric, Scorer, SegmentScore
     from prism_mt.metrics.bertscore import Bertr, BertScore
     from prism_mt.metrics.combined import Combined
     from prism_mt.metrics.learned import Learned
@@ -44,7 +44,7 @@ _HOMES = {
     "read_judgments": "evaluation.readers",
     "rerank": "evaluation.rerank",
     **dict.fromkeys(("paraphrase", "translate"), "generate.texts"),
-    **dict.fromkeys(("Metric", "Scorer", "SegmentScore"), "metrics.base"),
+    **dict.fromkeys(("ErrorSpan", "Metric", "Scorer", "SegmentScore"), "metrics.base"),
     **dict.fromkeys(("Bertr", "BertScore"), "metrics.bertscore"),
     "Combined": "metrics.combined",
     "Learned": "metrics.learned",
@@ -72,6 +72,7 @@ __all__ = [  # noqa: PLE0604, RUF100
     "ChrfPlusPlus",
     "Combined",
     "EngineConfig",
+    "ErrorSpan",
     "LanguageModelMetric",
     "Laser",
     "Learned",

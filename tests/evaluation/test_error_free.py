@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from prism_mt.evaluation.error_free import RatedSegments, compare_predictions
+from prism_mt.evaluation.error_free import RatedSegments, compare_predictions, shift_to_rate
 from prism_mt.text.parallel import Languages, Segment
 
 SEGMENTS = tuple(Segment(f"text {number}") for number in range(4))
@@ -15,6 +15,7 @@ def test_brier_accuracy_and_triage_by_hand() -> None:
     assert found.brier == pytest.approx((0.1**2 + 0.4**2 + 0.4**2 + 0.2**2) / 4)
     assert found.gain == pytest.approx(1 - found.brier / 0.25)
     assert found.accuracy == 1
+    assert found.shifted_brier < found.base_brier
     assert found.score_accuracy == pytest.approx(0.75)
     assert found.caught == pytest.approx(3 / 4)  # the worst of four
     assert found.caught_by_score == pytest.approx(3 / 4)
@@ -26,3 +27,10 @@ def test_raters_who_disagree() -> None:
     found = compare_predictions(rated, np.array([0.5]), np.array([0.0]))
     assert found.brier == pytest.approx(0.25)
     assert rated.take([0]).segments == SEGMENTS[:1]
+
+
+def test_predictions_of_other_raters_are_shifted() -> None:
+    found = shift_to_rate(np.array([0.1, 0.2, 0.4]), 0.5)
+    assert found.mean() == pytest.approx(0.5)
+    odds = found / (1 - found)
+    np.testing.assert_allclose(odds / odds[0], [1, (0.2 / 0.8) / (0.1 / 0.9), (0.4 / 0.6) / (0.1 / 0.9)])

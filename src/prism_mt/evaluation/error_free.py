@@ -55,6 +55,8 @@ class ErrorFreeResult:
     brier: float
     base_brier: float
     """Brier score of always predicting the base rate."""
+    shifted_brier: float
+    """Brier score once the mean prediction is the base rate: raters of another test set may be stricter or milder."""
     score_brier: float
     """Brier score of a threshold on the metric's score, the best that there is."""
     accuracy: float
@@ -70,6 +72,11 @@ class ErrorFreeResult:
     def gain(self) -> float:
         """How far the Brier score is below that of the base rate, as a share of it."""
         return 1 - self.brier / self.base_brier
+
+    @property
+    def shifted_gain(self) -> float:
+        """The same for predictions that know the base rate, as the base rate itself does."""
+        return 1 - self.shifted_brier / self.base_brier
 
 
 def rated_segments(judgments: Judgments, reference: str | None = None) -> RatedSegments:
@@ -117,6 +124,7 @@ def compare_predictions(rated: RatedSegments, predicted: Vector, scores: Vector)
     """Compare probabilities, and a threshold on scores, with the shares of raters who marked no error."""
     share, rate = rated.share, float(rated.share.mean())
     threshold_brier, threshold_accuracy = _best_threshold(scores, share)
+    shifted = shift_to_rate(predicted, rate)
     edges = np.clip((predicted * _BINS).astype(int), 0, _BINS - 1)
     bins = tuple(
         Bin(float(predicted[edges == b].mean()), float(share[edges == b].mean()), int((edges == b).sum()))
@@ -129,14 +137,30 @@ def compare_predictions(rated: RatedSegments, predicted: Vector, scores: Vector)
         rate,
         _brier(predicted, share),
         _brier(np.full(len(share), rate), share),
+        _brier(shifted, share),
         threshold_brier,
-        _accuracy(predicted, share),
+        _accuracy(shifted, share),
         max(rate, 1 - rate),
         threshold_accuracy,
         bins,
         _caught(predicted, rated.errors),
         _caught(scores, rated.errors),
     )
+
+
+def shift_to_rate(predicted: Vector, rate: float) -> Vector:
+    """Add one constant to the log-odds of all predictions, so that their mean is the rate."""
+    clipped = np.clip(predicted, 1e-6, 1 - 1e-6)
+    logits = np.log(clipped / (1 - clipped))
+    low, high = -40.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if (1 / (1 + np.exp(-(logits + middle)))).mean() < rate:
+            low = middle
+        else:
+            high = middle
+    found: Vector = 1 / (1 + np.exp(-(logits + low)))
+    return found
 
 
 def _brier(predicted: Vector, share: Vector) -> float:

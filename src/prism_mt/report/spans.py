@@ -44,8 +44,10 @@ def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[T
             one.base_rate,
             one.brier,
             one.base_brier,
+            one.shifted_brier,
             one.score_brier,
             100 * one.gain,
+            100 * one.shifted_gain,
             one.accuracy,
             one.base_accuracy,
             one.score_accuracy,
@@ -60,15 +62,20 @@ def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[T
         number("error-free"),
         number("Brier"),
         number("Brier base rate"),
+        number("Brier shifted"),
         number("Brier threshold"),
         number("gain %", 1),
+        number("gain shifted %", 1),
         number("accuracy"),
         number("accuracy base rate"),
         number("accuracy threshold"),
         number("errors in worst 30 %", 1),
         number("by score", 1),
     )
-    notes = (f"threshold: the best one on the score of {metric}, chosen on these very outputs",)
+    notes = (
+        "shifted: all log-odds moved by one constant so that the mean prediction is the base rate; accuracy, too",
+        f"threshold: the best one on the score of {metric}, chosen on these very outputs",
+    )
     bins: list[tuple[Value, ...]] = [
         (one.name, part.predicted, part.observed, part.outputs) for one in results for part in one.bins
     ]
