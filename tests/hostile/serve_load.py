@@ -144,13 +144,13 @@ def main() -> int:
             for seed in range(options.clients)
         ]
         threads += [
-            threading.Thread(target=attack, args=(port, end, seen, seed)) for seed in range(options.hostile)
+            threading.Thread(target=attack, args=(port, end, seen, seed), daemon=True)
+            for seed in range(options.hostile)
         ]
         threads.append(threading.Thread(target=watch, args=(server.pid, end, seen)))
         for thread in threads:
             thread.start()
         threads[-1].join()
-        start = time.monotonic()
         for thread in threads[: options.clients]:
             thread.join()
         server.send_signal(signal.SIGINT)

@@ -30,7 +30,7 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
         from prism_mt.serve.app import make_app
     except ImportError as error:
         raise MissingExtra("serving scores", "serve") from error
-    from prism_mt.serve.connections import Impatient, listen
+    from prism_mt.serve.connections import Impatient, Server, listen
     from prism_mt.serve.scorer import ScoringThreads
 
     opened = listen(options.host, options.port)
@@ -47,7 +47,7 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
         flush=True,
     )
     try:
-        uvicorn.Server(settings).run([opened])
+        Server(settings, scorer.close).run([opened])
     finally:
         scorer.close()
 

@@ -59,7 +59,7 @@ def make_app(
     app.add_middleware(OwnHosts, names=frozenset(names))
 
     @app.exception_handler(Refused)
-    def refuse(request: Request, error: Refused) -> JSONResponse:
+    async def refuse(request: Request, error: Refused) -> JSONResponse:
         return JSONResponse({"error": str(error)}, error.status)
 
     _add_pages(app, scorer, models)

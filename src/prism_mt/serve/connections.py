@@ -5,8 +5,10 @@ import errno
 import ipaddress
 import os
 import socket
+from collections.abc import Callable
 from typing import Any
 
+import uvicorn
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -73,6 +75,19 @@ class Impatient(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
+
+
+class Server(uvicorn.Server):
+    """Ends the work before the connections, so that whoever still waits is told that the server is being stopped."""
+
+    def __init__(self, config: uvicorn.Config, end_work: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_work = end_work
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the work, then the connections."""
+        await asyncio.to_thread(self._end_work)
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -49,6 +49,7 @@ class Work(Generic[_Answer]):
 async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: Limits) -> list[_Answer]:
     """Wait for the answers, but neither too long nor for a client that has gone."""
     scores = asyncio.gather(*(asyncio.wrap_future(job.answer) for job in jobs))
+    scores.add_done_callback(_take_note)
     gone = asyncio.ensure_future(
         request.receive()
     )  # the body is read: the next message is that the client has left
@@ -71,3 +72,9 @@ async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: 
         scores.cancel()
         for job in jobs:
             job.abandon()
+
+
+def _take_note(answers: "asyncio.Future[Any]") -> None:
+    """Look at the end of what nobody waited for, which asyncio would otherwise complain about."""
+    if not answers.cancelled():
+        answers.exception()
