@@ -1,6 +1,7 @@
 """`prism explain` end to end, and its colors."""
 
 import io
+import json
 import re
 from typing import Any
 
@@ -25,6 +26,20 @@ def test_both_directions(capsys: Any, tmp_path: Any) -> None:
     assert score == pytest.approx(sum(means) / 2, abs=1e-4)
     assert "hypothesis given reference" in shown[2]
     assert len(shown[3].split()) == len(shown[4].split())  # every piece has its number
+
+
+def test_a_source_and_json(capsys: Any, tmp_path: Any) -> None:
+    model = str(write_model(make_model(), tmp_path / "made").folder)
+    words = ["--src", "Hallo Welt!", "--lang", "en", "--src-lang", "de", "--model", model, "--format", "json"]
+    assert main(["explain", "Hello world!", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    [trace] = found["directions"]
+    assert trace["direction"] == "hypothesis|source"
+    assert len(trace["pieces"]) == len(trace["scores"]) > 1
+    assert found["score"] == pytest.approx(sum(trace["scores"]) / len(trace["scores"]), abs=1e-5)
+    assert found["signature"].startswith("prism-src|")
+    assert main(["explain", "Hello", "Hello world!", *words]) == 2
+    assert "give a reference or --src, not both" in capsys.readouterr().err
 
 
 def test_mistakes(capsys: Any) -> None:
