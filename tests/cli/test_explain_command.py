@@ -39,7 +39,7 @@ def test_a_source_and_json(capsys: Any, tmp_path: Any) -> None:
     assert found["score"] == pytest.approx(sum(trace["scores"]) / len(trace["scores"]), abs=1e-5)
     assert found["signature"].startswith("prism-src|")
     assert main(["explain", "Hello", "Hello world!", *words]) == 2
-    assert "give a reference or --src, not both" in capsys.readouterr().err
+    assert "a reference or --src, not both" in capsys.readouterr().err
 
 
 def test_mistakes(capsys: Any) -> None:
