@@ -1,13 +1,18 @@
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from made import make_model
 
 from prism_mt.encoders.base import PieceVectors
 from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
-from prism_mt.metrics.base import Segment
+from prism_mt.engines.config import EngineConfig, Precision
+from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.bertscore import Bertr, BertrSource, BertScore, BertScorePrecision, MatchScorer, match
+from prism_mt.metrics.runtime import Runtime
+from prism_mt.models.directory import write_model
 
 A, B, C = [1.0, 0.0], [0.0, 2.0], [0.6, 0.8]
 
@@ -100,3 +105,18 @@ def test_agrees_with_bert_score_on_minilm() -> None:
     for place, metric in enumerate((BertScorePrecision(), Bertr(), BertScore())):
         found = MatchScorer(metric, encoder).compare(pairs)
         assert found == pytest.approx(expected[place].tolist(), abs=1e-5)
+
+
+def test_the_encoder_computes_as_scoring_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    model = str(write_model(make_model(), tmp_path / "model").folder)
+    segments = [Segment("She bought three red apples.", ("She bought two pears.",))]
+    found = {}
+    precisions: tuple[Precision, ...] = ("float32", "bfloat16")
+    for precision in precisions:
+        runtime = Runtime(EngineConfig(device="cpu", precision=precision))
+        scorer = BertScore(model=model).open(runtime, Languages("en"))
+        found[precision] = next(iter(scorer.score(segments))).score
+        assert ("-bfloat16@" in scorer.signature()) == (precision == "bfloat16")
+    assert found["bfloat16"] == pytest.approx(found["float32"], abs=0.01)
+    assert found["bfloat16"] != found["float32"]

@@ -21,7 +21,10 @@ def open_local(
         _require_torch()
         from prism_mt.engines.torch import TorchEngine
 
-        return TorchEngine(model, config.device, config.threads, temperature, config.precision, config.workers)
+        engine = TorchEngine(model, config.device, config.threads, temperature, config.precision, config.workers)
+        if task in ("score", "rerank"):
+            engine.load()
+        return engine
     from prism_mt.engines.ct2 import CT2Engine
 
     name, indices = split_device(config.device)

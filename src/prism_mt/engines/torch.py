@@ -62,9 +62,13 @@ class TorchEngine:
     def _pool(self) -> ThreadPoolExecutor:
         return worker_pool(self._workers, self._threads)
 
+    def load(self) -> None:
+        """Get ready to score, before several threads ask for it at once."""
+        assert self.packed
+        assert self._pool
+
     def submit(self, batch: Sequence[Pair]) -> Pending:
         """Queue a batch for the next free worker."""
-        assert self.packed  # loaded here and not by several workers at once
         return self._pool.submit(self._score, batch).result
 
     def _score(self, batch: Sequence[Pair]) -> list[TokenScores]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Union
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.budgets import search_window
-from prism_mt.engines.config import EngineConfig, resolve_engine
+from prism_mt.engines.config import EngineConfig, Task, resolve_engine
 from prism_mt.engines.local import check_local, open_local
 from prism_mt.engines.scheduler import Scheduler
 from prism_mt.generate.base import Found, Request, Searcher, SearchWork
@@ -63,7 +63,8 @@ class Generator:
             raise PrismError("a Ray cluster can score but not generate: omit `ray=`")
         self.model = model
         self.options = options
-        self.engine_config = resolve_engine(engine, "beam" if options.method == "beam" else "search")
+        self._task: Task = "beam" if options.method == "beam" else "search"
+        self.engine_config = resolve_engine(engine, self._task)
         check_local(self.engine_config)
         if options.method != "sample" and options.beams > self._widest_beam:
             raise PrismError(f"a beam of {options.beams} is too large for the vocabulary of the model")
@@ -73,7 +74,7 @@ class Generator:
 
     @cached_property
     def _engine(self) -> Union["CT2Engine", "TorchEngine"]:
-        return open_local(self.model, self.engine_config)
+        return open_local(self.model, self.engine_config, task=self._task)
 
     def searcher(self, options: SearchConfig) -> Searcher:
         """Load the model with a search."""
