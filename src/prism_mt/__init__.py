@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prism_mt.evaluation.readers import read_judgments
     from prism_mt.evaluation.rerank import rerank
     from prism_mt.generate.texts import paraphrase, translate
+    from prism_mt.metrics.adapters import EvaluateMetric, MbrMetric
     from prism_mt.metrics.base import ErrorSpan, Metric, Scorer, SegmentScore
     from prism_mt.metrics.bertscore import Bertr, BertScore
     from prism_mt.metrics.combined import Combined
@@ -45,6 +46,7 @@ _HOMES = {
     "rerank": "evaluation.rerank",
     **dict.fromkeys(("paraphrase", "translate"), "generate.texts"),
     **dict.fromkeys(("ErrorSpan", "Metric", "Scorer", "SegmentScore"), "metrics.base"),
+    **dict.fromkeys(("EvaluateMetric", "MbrMetric"), "metrics.adapters"),
     **dict.fromkeys(("Bertr", "BertScore"), "metrics.bertscore"),
     "Combined": "metrics.combined",
     "Learned": "metrics.learned",
@@ -73,10 +75,12 @@ __all__ = [  # noqa: PLE0604, RUF100
     "Combined",
     "EngineConfig",
     "ErrorSpan",
+    "EvaluateMetric",
     "LanguageModelMetric",
     "Laser",
     "Learned",
     "LoadedModel",
+    "MbrMetric",
     "Metric",
     "MetricScores",
     "ParBleu",
