@@ -1,11 +1,12 @@
 """Error spans end to end with a made model and made weights."""
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made import make_model
+from made import make_model, make_vocabulary, random_weights
 from numpy.typing import NDArray
 
 from prism_mt import Chrf, EngineConfig, PrismError, PrismRef, PrismSrc, Scores, explain, score
@@ -13,6 +14,7 @@ from prism_mt.metrics.spans.classifier import FILE, PARTS, SIDES, SpanClassifier
 from prism_mt.metrics.spans.error_free import WIDTH, ErrorFree, save_error_free
 from prism_mt.metrics.spans.features import NAMES
 from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.model import Model
 
 CAND, REF = ["She bought two apples.", "A red hall."], ["She bought three apples.", "A red hall."]
 
@@ -113,3 +115,18 @@ def test_mistakes(model: ModelDirectory, tmp_path: Path) -> None:
 def test_the_file_is_small(model: ModelDirectory) -> None:
     assert (model.folder / FILE).stat().st_size < 1 << 20
     assert json.loads((model.folder / "error_free.json").read_text())["model"] == model.digest
+
+
+def test_an_encoder_with_pieces_of_its_own(tmp_path: Path) -> None:
+    made = make_model()
+    source = make_vocabulary(size=200)
+    architecture = dataclasses.replace(
+        made.spec.architecture, source_vocabulary=len(source), tied_embeddings=False
+    )
+    spec = dataclasses.replace(made.spec, architecture=architecture)
+    model = write_model(Model(spec, random_weights(architecture), source, made.target), tmp_path / "two")
+    assert len(model.source.encode(CAND[0])) != len(model.target.encode(CAND[0]))
+    save_classifier(made_classifier(), model.folder / FILE, model)
+    found = score(CAND, ref=REF, lang="en", metrics=PrismRef(model=str(model.folder)), spans=True).item()
+    assert found.spans is not None
+    assert [span.text for span in found.spans[0]] == ["two", "three"]

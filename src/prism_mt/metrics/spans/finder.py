@@ -14,10 +14,10 @@ from prism_mt.metrics.base import ErrorSpan, Metric, Part, Segment, TokenTrace
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.classifier import SpanClassifier, load_classifier
 from prism_mt.metrics.spans.features import FLOOR, NAMES, Array, Side, features
-from prism_mt.metrics.spans.units import Unit, find_units
+from prism_mt.metrics.spans.units import Unit, find_units, matching_pieces, piece_spans
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.parallel import Languages
-from prism_mt.text.words import has_spaces
+from prism_mt.text.words import Span, has_spaces
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,22 @@ class SpanReader:
 
     def _side(self, text: str, part: str, trace: TokenTrace, texts: dict[str, dict[str, Array]]) -> Side:
         language = self._languages[part]
+        units, ranges = self._units(text, language)
         vectors = texts[language][text]
+        if ranges is not None and len(vectors):
+            vectors = np.stack([vectors[first:end].mean(axis=0) for first, end in ranges] or [vectors[0]])
         count = min(len(trace.scores) - 1, len(vectors))
-        units = [unit for unit in self._units(text, language) if unit.pieces[-1] < count]
-        return Side(text, units, np.array(trace.scores, dtype=np.float32), vectors)
+        kept = [unit for unit in units if unit.pieces[-1] < count]
+        return Side(text, kept, np.array(trace.scores, dtype=np.float32), vectors)
 
-    def _find_units(self, text: str, language: str) -> list[Unit]:
+    def _find_units(self, text: str, language: str) -> tuple[list[Unit], list[Span] | None]:
+        """The words of a text and, where the encoder has pieces of its own, which of them are behind each piece."""
         pieces = self.model.target.processor.encode(text, out_type=str)
-        return find_units(text, pieces, language)
+        units = find_units(text, pieces, language)
+        if self.model.source is self.model.target:
+            return units, None
+        encoded = self.model.source.processor.encode(text, out_type=str)
+        return units, matching_pieces(piece_spans(text, pieces), piece_spans(text, encoded))
 
 
 @dataclass(frozen=True, eq=False)

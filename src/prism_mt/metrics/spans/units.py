@@ -65,3 +65,20 @@ def find_units(text: str, pieces: Sequence[str], language: str) -> list[Unit]:
         if own:
             units.append(Unit(start, end, tuple(own)))
     return units
+
+
+def matching_pieces(spans: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Find the pieces of another vocabulary with the same characters, as first place and place after the last.
+
+    A piece without characters of its own gets the nearest one.
+    """
+    found: list[Span] = []
+    first = 0
+    for start, end in spans:
+        while first < len(others) - 1 and others[first][1] <= start:
+            first += 1
+        last = first + 1
+        while last < len(others) and others[last][0] < end:
+            last += 1
+        found.append((first, last))
+    return found
