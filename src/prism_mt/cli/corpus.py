@@ -25,6 +25,11 @@ class PrepareOptions(Config):
         metavar="ADDRESS",
     )
     restart: bool = option("discard unfinished work instead of resuming it", False)
+    scale: float | None = option(
+        "multiply the configuration's counts of rows by this, for less bitext (default: its `scale`)",
+        None,
+        metavar="S",
+    )
 
 
 def run_prepare(options: PrepareOptions) -> None:
@@ -38,6 +43,7 @@ def run_prepare(options: PrepareOptions) -> None:
         workers=options.workers,
         ray=options.ray,
         restart=options.restart,
+        scale=options.scale,
     )
     prepared.report.show()
     print(printable(f"The shards are in {prepared.folder}; train on them with `prism train`."))

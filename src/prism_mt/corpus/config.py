@@ -73,6 +73,13 @@ class CorpusConfig:
     )
     output: str = option("output directory; relative to the configuration file", "prepared")
     seed: int = option("random seed", 1, low=0, high=2**63 - 1)
+    scale: float = option(
+        "for less bitext than the configuration was written for: counts of rows in its steps and sentences of its "
+        "vocabulary are multiplied by this, sizes of vocabularies by its square root",
+        1.0,
+        low=1e-9,
+        high=1,
+    )
     vocabulary: VocabularyConfig = option("table: the vocabulary", VocabularyConfig())
     shards: ShardsConfig = option("table: the binarized output", ShardsConfig())
 

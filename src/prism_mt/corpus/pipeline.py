@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from prism_mt.corpus.data_directory import check_specials, language_tags
 from prism_mt.corpus.executor import Executor, Processes, Ray, Serial
 from prism_mt.corpus.readers import Selection, read_blocks
 from prism_mt.corpus.report import Report
+from prism_mt.corpus.scaling import scaled
 from prism_mt.corpus.shards import EncodeJob, encode, write_shards
 from prism_mt.corpus.stages import Finished, Job, Stage, plan, run_stage
 from prism_mt.corpus.steps.base import Context, Step
@@ -77,6 +78,7 @@ def open_preparation(config: CorpusConfig, root: Path, output: Path, where: str)
 def _check_numbers(config: CorpusConfig, where: str) -> None:
     vocabulary, shards = config.vocabulary, config.shards
     rules = [
+        (not 0 < config.scale <= 1, "scale must be above 0 and at most 1"),
         (vocabulary.size < 1 or vocabulary.sentences < 1, "vocabulary.size and sentences must be above 0"),
         (not vocabulary.temperature > 0, "vocabulary.temperature must be above 0"),
         (
@@ -119,16 +121,19 @@ def prepare_corpus(
     workers: int = 0,
     ray: str | None = None,
     restart: bool = False,
+    scale: float | None = None,
 ) -> PreparedCorpus:
     """Filter and sample bitext, train SentencePiece, and write training shards.
 
     `config` is a TOML file or its content; relative paths in a file are relative to it. An interrupted run resumes
-    where it stopped unless `restart` is set. `workers` is the number of processes (0: all cores).
+    where it stopped unless `restart` is set. `workers` is the number of processes (0: all cores). `scale` takes the
+    place of the configuration's.
     """
     folder, where = Path(), "configuration"
     if not isinstance(config, CorpusConfig):
         folder, where = Path(config).parent, str(config)
         config = load_toml(Path(config), CorpusConfig)
+    config = scaled(config if scale is None else replace(config, scale=scale))
     source = Path(root) if root is not None else folder / path_of(config.root)
     target = Path(output) if output is not None else folder / path_of(config.output)
     preparation = open_preparation(config, source, target, where)

@@ -52,6 +52,11 @@ class Step(ABC):
     needs_corpus: ClassVar[bool] = False
     """Whether `prepare` must be called with everything that reaches the step."""
 
+    counts: ClassVar[tuple[str, ...]] = ()
+    """Settings that count rows: they shrink when a configuration is scaled down."""
+    vocabularies: ClassVar[tuple[str, ...]] = ()
+    """Settings that are sizes of vocabularies."""
+
     @dataclass(frozen=True)
     class Config:
         """Settings of the step."""

@@ -19,6 +19,7 @@ class Cap(Drawn):
     """Keeps a limited number of rows per pair and language, at random or those with the best margins."""
 
     kind = "cap"
+    counts = ("pair", "language")
 
     @dataclass(frozen=True)
     class Config:

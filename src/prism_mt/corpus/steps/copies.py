@@ -21,6 +21,8 @@ class CopyFilter(Filter):
     """
 
     kind = "copies"
+    counts = ("sentences",)
+    vocabularies = ("pieces",)
     needs_corpus = True
 
     @dataclass(frozen=True)

@@ -12,6 +12,7 @@ class Minimum(Filter):
     """Drops language pairs with too few rows, and all rows of languages with too few."""
 
     kind = "minimum"
+    counts = ("pair", "language")
     needs_corpus = True
 
     @dataclass(frozen=True)

@@ -18,10 +18,12 @@ from prism_mt.corpus.steps.near import NearDuplicates
 from prism_mt.corpus.steps.normalize import Normalize
 from prism_mt.corpus.steps.sample import Sample
 from prism_mt.corpus.steps.script import ScriptFilter
+from prism_mt.corpus.steps.share import Share
 
 KINDS: dict[str, type[Step]] = {
     step.kind: step
     for step in (
+        Share,
         Normalize,
         Length,
         ScriptFilter,

@@ -16,6 +16,7 @@ class Sample(Drawn):
     """
 
     kind = "sample"
+    counts = ("total",)
 
     @dataclass(frozen=True)
     class Config:
