@@ -330,3 +330,34 @@ def test_files_of_one_name_are_not_two_models(capsys: pytest.CaptureFixture[str]
         path.write_text("ref\tkind\ttext\tscore\na red apple\tbeam\tan apple\t-1\n", encoding="utf-8")
     assert main(["metaeval", "bias", *map(str, paths)]) == 2
     assert "give the files different names" in capsys.readouterr().err
+
+
+def test_bias_over_all_outputs_without_generating(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # A file of texts alone, as the metrics tasks publish them: nobody judged these systems.
+    lines = [
+        {"lp": "de-en", "sid": 1, "ref": "The dog sleeps.", "sys": {"A": "The dog sleeps.", "B": "A cat."}},
+        {"lp": "de-en", "sid": 2, "ref": "It rains today.", "sys": {"A": "It rains today.", "ref-B": "Rain."}},
+    ]
+    path = tmp_path / "outputs.jsonl"
+    path.write_text("".join(json.dumps({"src": "x", **line}) + "\n" for line in lines), encoding="utf-8")
+    words = ["metaeval", "bias", "--judgments", str(path), "--format", "json"]
+    assert main([*words, "--model", "mini"]) == 0
+    _, table = json.loads(capsys.readouterr().out)
+    counts = [row["n mini"] for row in table["rows"]]
+    assert (sum(counts), counts[-1]) == (3, 2)
+    assert table["rows"][-1]["mini"] > next(row["mini"] for row in table["rows"] if row["n mini"] == 1)
+
+
+def test_intervals_of_system_judgments_say_what_is_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    human, scores = tmp_path / "da.tsv", tmp_path / "scores.tsv"
+    rows = [("A", 0.5, 30), ("B", 0.3, 28), ("C", 0.1, 29), ("D", -0.2, 20), ("E", -0.4, 10)]
+    human.write_text("lp\tsystem\tscore\n" + "".join(f"de-en\t{s}\t{h}\n" for s, h, _ in rows), "utf-8")
+    scores.write_text(
+        "metric\tlp\tsystem\tscore\n" + "".join(f"X\tde-en\t{s}\t{m}\n" for s, _, m in rows), "utf-8"
+    )
+    words = ["metaeval", str(human), "--scores", str(scores), "--protocol", "wmt19-sys", "--intervals"]
+    assert main(words) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "low and high: 95 % bootstrap intervals, 1000 draws of systems, seed 1" in out

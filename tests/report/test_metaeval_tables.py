@@ -55,7 +55,8 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
     assert "*" not in render(table)
     assert "0.300†" in render(table)
     assert table.notes == (
-        "† best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1",
+        "† best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1; "
+        "low and high: 95 % bootstrap intervals, 1000 draws of segments, seed 1",
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judgments import Judgments
+from prism_mt.evaluation.judgments import Judgments, is_human
 from prism_mt.evaluation.readers.fields import number, records
 from prism_mt.metrics.base import Scorer, Segment
 
@@ -67,15 +67,15 @@ def read_paraphrases(path: Path) -> list[Paraphrase]:
 
 
 def outputs_as_paraphrases(judgments: Judgments, reference: str) -> list[Paraphrase]:
-    """Every system's outputs beside the reference: texts of all degrees of likeness, without generating any."""
+    """Outputs of all systems, judged or not, beside the reference: texts of all degrees of likeness."""
     if judgments.texts is None:
         raise PrismError(f"{judgments.place} has no texts: name a file that has them")
     references = judgments.texts.references[reference]
     return [
         Paraphrase(given, output, "system")
-        for system in judgments.systems
-        for given, output in zip(references, judgments.texts.outputs.get(system, ()), strict=False)
-        if given is not None and output is not None
+        for system, outputs in judgments.texts.outputs.items()
+        for given, output in zip(references, outputs, strict=True)
+        if not is_human(system) and given is not None and output is not None
     ]
 
 

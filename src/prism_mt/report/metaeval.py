@@ -174,6 +174,18 @@ def statistic_title(protocol: Protocol) -> str:
 def _note(evaluation: Evaluation) -> str:
     """Explain the mark, with everything that it depends on."""
     test, resampling = evaluation.protocol.test, evaluation.resampling
+    shown = test not in ("intervals", "paired-bootstrap") and any(one.interval for one in evaluation.results)
+    if shown:
+        tested = _test_note(evaluation)
+        return (
+            f"{tested}; low and high: 95 % bootstrap intervals, {resampling.draws} draws of {evaluation.resampled}, "
+            f"seed {resampling.seed}"
+        )
+    return _test_note(evaluation)
+
+
+def _test_note(evaluation: Evaluation) -> str:
+    test, resampling = evaluation.protocol.test, evaluation.resampling
     if test == "none":
         return "nothing is marked: no test was made"
     note = f"{BEST_MARK} best, or not significantly worse than the best by {_TESTS[test]}"

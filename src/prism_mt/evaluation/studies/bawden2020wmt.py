@@ -72,6 +72,8 @@ def _metric(table: str, row: str, model: str | None) -> Metric | None:
     method = _METHODS.get(kind, "diverse")
     beams = None if method == "sample" or not count else _BEAMS
     make = ParChrf if "parchrf" in table else ParBleu
+    if not count:
+        return make(paraphrases=0).plain  # shares its scores with other tables
     return make(
         model=model or DEFAULT_MODEL,
         paraphrases=count,
