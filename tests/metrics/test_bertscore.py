@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from made import make_model
 
+from prism_mt._core.errors import PrismError
 from prism_mt.encoders.base import PieceVectors
 from prism_mt.encoders.factory import minilm_folder, open_piece_encoder
+from prism_mt.encoders.tokens import Tokens
 from prism_mt.engines.config import EngineConfig, Precision
 from prism_mt.metrics.base import Languages, Segment
 from prism_mt.metrics.bertscore import Bertr, BertrSource, BertScore, BertScorePrecision, MatchScorer, match
+from prism_mt.metrics.rarity import Rarity
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import write_model
 
@@ -56,6 +59,44 @@ def test_several_references() -> None:
     best = MatchScorer(Bertr(references="max"), Letters())
     assert [one.score for one in best.score(segments)] == pytest.approx([2.8 / 3, 1.0], abs=1e-6)
     assert best.signature().startswith("bertr|value:recall|encoder:letters@000000000000|layer:all|idf:no|refs:max")
+
+
+class LetterTokenizer:
+    """A symbol before the letters that is no piece."""
+
+    def encode(self, text: str) -> Tokens:
+        return Tokens([0, *map(ord, text)], list(range(1, len(text) + 1)))
+
+
+def test_rare_pieces_weigh_more() -> None:
+    # a is in all three texts, b in two, c in one.
+    rarity = Rarity.of(["ab", "abb", "ac"], LetterTokenizer())
+    rare = {letter: np.log(4 / (count + 1)) for letter, count in (("a", 3), ("b", 2), ("c", 1), ("d", 0))}
+    assert rare["a"] == 0
+    expected = np.array([rare["b"], rare["c"], rare["d"]])
+    assert rarity.weights("bcd") == pytest.approx(expected / expected.sum())
+    assert rarity.weights("aa") == pytest.approx([0.5, 0.5])
+    assert rarity.weights("").tolist() == []
+    scorer = MatchScorer(Bertr(), Letters(), rarity=rarity)
+    # Of the reference abc, a does not count; b is best matched by c (0.8), c by itself.
+    b, c = rare["b"], rare["c"]
+    assert scorer.compare([("ac", "abc")]) == pytest.approx([(0.8 * b + c) / (b + c)], abs=1e-6)
+    precision = MatchScorer(BertScorePrecision(), Letters(), rarity=rarity)
+    assert precision.compare([("ac", "b")]) == pytest.approx([0.8], abs=1e-6)
+    assert f"|idf:{rarity.digest[:12]}|" in scorer.signature()
+
+
+def test_idf_is_counted_over_a_file_of_texts(tmp_path: Path) -> None:
+    path = tmp_path / "references.txt"
+    path.write_text("The dog sleeps.\nThe cat sleeps.\nThe dog barks.\n", "utf-8")
+    segments = [Segment("The cat sleeps.", ("The dog sleeps.",))]
+    plain, weighted = (
+        next(iter(BertScore(idf=idf).open(Runtime(), Languages("en")).score(segments))).score
+        for idf in (None, path)
+    )
+    assert weighted < plain  # what differs is rare
+    with pytest.raises(PrismError, match="bertr-src compares two languages"):
+        BertrSource(idf=path).open(Runtime(), Languages("en", "de"))
 
 
 class Capitals(Letters):

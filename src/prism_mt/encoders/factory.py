@@ -9,7 +9,7 @@ from typing import Literal
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.encoders import bert, e5
-from prism_mt.encoders.base import NetworkEncoder, PieceEncoder, check_layer, reading
+from prism_mt.encoders.base import NetworkEncoder, check_layer, reading
 from prism_mt.encoders.ct2 import CT2Encoder, Precision
 from prism_mt.encoders.huggingface import WHAT, TransformersEncoder
 from prism_mt.encoders.languages import card_languages, check_languages, check_source
@@ -101,7 +101,7 @@ def open_piece_encoder(
     offline: bool = False,
     config: EncoderConfig = DEFAULT,
     digest: str = "",
-) -> PieceEncoder:
+) -> NetworkEncoder:
     """Open `model`, `e5`, `minilm` (English), `bert`, the folder of a Hugging Face encoder, or `hf:ORG/NAME`.
 
     `model` opens the translation model; with `offline` nothing is fetched. An encoder whose digest differs from the
@@ -120,7 +120,7 @@ def open_both_encoders(
     offline: bool = False,
     config: EncoderConfig = DEFAULT,
     digest: str = "",
-) -> tuple[PieceEncoder, PieceEncoder]:
+) -> tuple[NetworkEncoder, NetworkEncoder]:
     """Open encoders of the same name for outputs and for their sources, which are in another language."""
     opened = _open(name, (language, source_language), model, offline, digest)
     check_languages(name, opened.languages, (language,))

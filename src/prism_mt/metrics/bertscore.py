@@ -2,19 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mt._core.errors import PrismError
 from prism_mt._core.options import option
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
 from prism_mt.metrics.base import SRC, Languages, Scorer, sign
 from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
+from prism_mt.metrics.rarity import Rarity, Weights
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.text.lines import open_lines
 
 Value = Literal["precision", "recall", "f1"]
 
@@ -27,22 +31,29 @@ class Matches(NamedTuple):
     f1: float
 
 
-def match(hypothesis: NDArray[np.float32], reference: NDArray[np.float32]) -> Matches:
+def match(
+    hypothesis: NDArray[np.float32], reference: NDArray[np.float32], weights: tuple[Weights, Weights] | None = None
+) -> Matches:
     """Match every piece with the most similar piece of the other text (pieces × width each), by cosine.
 
-    Recall is the mean over the reference's pieces, precision over the output's. A text without pieces matches nothing.
+    Recall is the mean over the reference's pieces, precision over the output's. `weights` of the
+    pieces of both, which add up to 1, make weighted means. A text without pieces matches nothing.
     """
     if not len(hypothesis) or not len(reference):
         return Matches(0.0, 0.0, 0.0)
     cosines = _unit(hypothesis) @ _unit(reference).T
-    precision, recall = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
+    ours, theirs = cosines.max(axis=1), cosines.max(axis=0)
+    if weights is None:
+        precision, recall = float(ours.mean()), float(theirs.mean())
+    else:
+        precision, recall = float(ours @ weights[0]), float(theirs @ weights[1])
     total = precision + recall
     return Matches(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchMetric(EncoderMetric):
-    """One of the three values, from one layer of the encoder, without special tokens and without idf weighting."""
+    """One of the three values, from one layer of the encoder, without special tokens."""
 
     value: ClassVar[Value]
 
@@ -51,13 +62,22 @@ class MatchMetric(EncoderMetric):
         None,
         metavar="L",
     )
+    idf: Path | None = option(
+        "weigh pieces by how rare they are in the lines of this file, usually the references (BERTScore's idf)",
+        None,
+        metavar="FILE",
+    )
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder, and one for sources if outputs are compared with them."""
         config = EncoderConfig(layer=self.layer, precision=runtime.encoder_precision())
         options = ((lambda: runtime.model(self.model)), runtime.config.offline, config)
         if self.side == "ref":
-            return MatchScorer(self, StoredEncoder(open_piece_encoder(self.encoder, languages.target, *options)))
+            network = open_piece_encoder(self.encoder, languages.target, *options)
+            rarity = Rarity.of(open_lines(self.idf), network.tokenizer) if self.idf else None
+            return MatchScorer(self, StoredEncoder(network), rarity=rarity)
+        if self.idf is not None:
+            raise PrismError(f"{self.name} compares two languages: `idf=` is for metrics that use references")
         encoder, of_sources = open_both_encoders(self.encoder, languages.target, languages.source, *options)
         return MatchScorer(self, StoredEncoder(encoder), StoredEncoder(of_sources))
 
@@ -73,7 +93,7 @@ class Bertr(MatchMetric):
 @register("bertscore")
 @dataclass(frozen=True, kw_only=True)
 class BertScore(MatchMetric):
-    """F1 of best cosines of pieces, without idf."""
+    """F1 of best cosines of pieces."""
 
     value = "f1"
 
@@ -105,24 +125,40 @@ class BertScoreSource(BertScore):
 class MatchScorer(PairwiseScorer):
     """Best matches between the vectors of one layer."""
 
-    def __init__(self, metric: MatchMetric, encoder: PieceEncoder, of_sources: PieceEncoder | None = None) -> None:
+    def __init__(
+        self,
+        metric: MatchMetric,
+        encoder: PieceEncoder,
+        of_sources: PieceEncoder | None = None,
+        rarity: Rarity | None = None,
+    ) -> None:
         super().__init__(metric.side, metric.references)
         self._metric = metric
         self._encoder = encoder
         self._other = of_sources or encoder
+        self._rarity = rarity
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Encode all texts of each side of the chunk together."""
         ours = _top_layer(self._encoder, [pair[0] for pair in pairs])
         others = _top_layer(self._other, [pair[1] for pair in pairs])
-        return [float(getattr(match(ours[one], others[other]), self._metric.value)) for one, other in pairs]
+        return [
+            float(getattr(match(ours[one], others[other], self._weights(one, other)), self._metric.value))
+            for one, other in pairs
+        ]
+
+    def _weights(self, hypothesis: str, reference: str) -> tuple[Weights, Weights] | None:
+        if self._rarity is None:
+            return None
+        return self._rarity.weights(hypothesis), self._rarity.weights(reference)
 
     def signature(self, references: int = 1) -> str:
         """Value and encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if self.side == "ref" else None
         layer = self._encoder.layer
-        return sign(self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf="no", refs=refs)
+        idf = self._rarity.digest[:12] if self._rarity else "no"
+        return sign(self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf=idf, refs=refs)
 
 
 def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
