@@ -1,6 +1,6 @@
 """From token traces to error spans: features, classifier, and neighboring words merged."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -58,7 +58,7 @@ class SpanReader:
             )
             for language in dict.fromkeys((target, other))
         }
-        self._encoders: dict[str, PieceEncoder] = opened
+        self._encoders: Mapping[str, PieceEncoder] = opened
         self._units = lru_cache(maxsize=4096)(self._find_units)
 
     def read(self, segments: Sequence[Segment], traces: Sequence[Sequence[TokenTrace]]) -> list[list[Decoded]]:
