@@ -1,9 +1,15 @@
 """A metric of another, really installed package is in every command, with its options, help and signature."""
 
 import json
+import os
+import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,8 +67,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(site: Path, tmp_path: Path):  # type: ignore[no-untyped-def]
-    import os
-
     texts = {"a": "banana tree\nsky\n", "b": "banana\nsky high\n", "ref": "banana tree\nsky\n"}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -134,3 +138,48 @@ def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-u
     (tmp_path / "judged_en-de.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = run("metaeval", "judged_en-de.jsonl", "--metric", "vowels", "1*ter", "--format", "json")
     assert "vowels" in out
+
+
+@pytest.mark.parametrize(
+    ("metric", "options", "score"),
+    [("vowels", {}, 1.5), ("vowels", {"vowels": "y"}, 0.0), ("1*vowels", {}, 1.5), ("1*ter", {}, 66.6667)],
+)
+def test_served(served: str, metric: str, options: dict[str, str], score: float) -> None:
+    request = {
+        "cand": ["banana", "sky high"],
+        "ref": [["banana tree", "sky"]],
+        "metric": metric,
+        "options": options,
+    }
+    found = post(served, request)
+    assert found["score"] == pytest.approx(score, abs=1e-3)
+    assert ("vowels" in found["signature"]) == ("vowels" in metric)
+
+
+def test_a_sum_served_with_a_wrong_option(served: str) -> None:
+    request = {"cand": ["a"], "ref": [["a"]], "metric": "1*vowels", "options": {"vovels": "y"}}
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        post(served, request)
+    assert "1*vowels has no option 'vovels'" in caught.value.read().decode()
+
+
+def post(address: str, request: dict[str, object]) -> dict[str, Any]:
+    body = json.dumps(request).encode()
+    asked = urllib.request.Request(f"{address}/score", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{_ROOT / 'src'}"}
+    command = [sys.executable, "-m", "prism_mt", "serve", "--port", str(port)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert str(port) in server.stdout.readline()
+        yield f"http://127.0.0.1:{port}"
+        server.terminate()

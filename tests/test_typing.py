@@ -25,6 +25,28 @@ prism.train("train.toml", minutes=1.0)
 prism.finetune("finetune.toml", model="mini")
 prism.train_metric("metric.toml")
 prism.Prism(model_dir="mini", lang="en").score(cand=["a"], ref=["b"])
+loaded: prism.LoadedModel = prism.load_model("mini", config=prism.EngineConfig(threads=1))
+found: prism.MetricScores = scores["chrf"]
+shared = prism.Runtime(prism.EngineConfig(device="cpu"))
+prism.score(["x"], src=["y"], lang="de", src_lang="en", metrics=prism.make_metric("1*ter+1*ter"), runtime=shared)
+named: type[prism.Metric] = prism.list_metrics()["ter"]
+prism.Combined(terms=((0.5, prism.Bleu()), (0.5, prism.ChrfPlusPlus())))
+several = [prism.PrismSrc(model="mini"), prism.PrismDual(), prism.Laser(encoder="e5"), prism.Bertr(), prism.BertScore()]
+more = [prism.ParBleu(paraphrases=3), prism.ParChrf(), prism.LanguageModelMetric(), prism.Learned(folder="esim")]
+accuracies = prism.challenge("builtin", ["chrf"], languages=["de"], segments=3).tables()
+again: prism.Reproduction = prism.reproduce("vamvas2023/table3", model="mini")
+try:
+    prism.filter(["a"], ["b"], src_lang="en", lang="de", threshold=0.1)
+except prism.PrismError as error:
+    raise ValueError(str(error)) from error
+
+@prism.register("words")
+class Words(prism.Metric):
+    def open(self, runtime: prism.Runtime, languages: object) -> prism.Scorer:
+        raise NotImplementedError
+
+def segment(one: prism.SegmentScore) -> float:
+    return one.score
 """
 _BAD = {
     "misspelled option of score": 'prism.score(["a"], reff=["b"])',
@@ -35,6 +57,18 @@ _BAD = {
     "unknown test": 'prism.compare(prism.Scores([]), test="t-test")',
     "misspelled engine option": 'prism.EngineConfig(presicion="int8")',
     "unknown name": "prism.scores_all()",
+    "number for the texts": "prism.paraphrase(1, lang='de')",
+    "misspelled option of judge": "prism.judge([], ['chrf'], protokoll='wmt21-mqm')",
+    "misspelled option of rerank": "prism.rerank([['a']], metrics='chrf')",
+    "missing languages of filter": "prism.filter(['a'], ['b'])",
+    "text for minutes": "prism.train('train.toml', minutes='5')",
+    "misspelled option of finetune": "prism.finetune('x.toml', modell='mini')",
+    "number for a configuration": "prism.train_metric(3)",
+    "text for workers": "prism.prepare_corpus('x.toml', workers='2')",
+    "misspelled option of challenge": "prism.challenge('builtin', segment=3)",
+    "number for a study": "prism.reproduce(3)",
+    "number for a model's name": "prism.load_model(3)",
+    "number for a file of judgments": "prism.read_judgments(3)",
 }
 
 

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import make
 from prism_mt.metrics.base import Languages, Metric
+from prism_mt.metrics.combined import Combined, parse_terms
 from prism_mt.metrics.registry import list_metrics
 from prism_mt.metrics.score import check_needs
 from prism_mt.text.parallel import ParallelText, parallel_text
@@ -206,16 +207,30 @@ def wanted_metrics(wanted: ScoreRequest, model: str) -> list[Metric]:
 
 
 def find_metric(name: str, options: dict[str, Any], model: str) -> Metric:
-    """Return a metric that may be asked for over HTTP."""
-    known = served_metrics()
-    if name not in known:
-        raise Refused(422, f"no metric {name!r}; known: {', '.join(known)}")
-    if "model" in {field.name for field in dataclasses.fields(known[name])}:
-        options = {"model": model, **options}
+    """Return a metric, or a weighted sum of metrics, that may be used over HTTP."""
     try:
-        return make(known[name], options, name)
+        terms = parse_terms(name)
+        if not terms:
+            return _find_one(name, options, model)
+        fields = {one: _option_names(one) for _, one in terms}
+        if unknown := sorted(options.keys() - set().union(*fields.values())):
+            raise PrismError(f"{name} has no option {unknown[0]!r}")
+        own = {one: {key: value for key, value in options.items() if key in fields[one]} for one in fields}
+        return Combined(terms=tuple((weight, _find_one(one, own[one], model)) for weight, one in terms))
     except PrismError as error:
         raise Refused(422, plain(error)) from error
+
+
+def _find_one(name: str, options: dict[str, Any], model: str) -> Metric:
+    given = {"model": model, **options} if "model" in _option_names(name) else options
+    return make(served_metrics()[name], given, name)
+
+
+def _option_names(name: str) -> set[str]:
+    known = served_metrics()
+    if name not in known:
+        raise PrismError(f"no metric {name!r}; known: {', '.join(known)}")
+    return {field.name for field in dataclasses.fields(known[name])}
 
 
 def check_texts(
