@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 _GOOD = """
+from pathlib import Path
 import prism_mt as prism
 chosen: list[str | prism.Metric] = [prism.PrismRef(direction="both"), "chrf"]
 scores: prism.Scores = prism.score({"A": ["x"]}, ref=["y"], lang="de", metrics=chosen)
@@ -32,7 +33,7 @@ prism.score(["x"], src=["y"], lang="de", src_lang="en", metrics=prism.make_metri
 named: type[prism.Metric] = prism.list_metrics()["ter"]
 prism.Combined(terms=((0.5, prism.Bleu()), (0.5, prism.ChrfPlusPlus())))
 several = [prism.PrismSrc(model="mini"), prism.PrismDual(), prism.Laser(encoder="e5"), prism.Bertr(), prism.BertScore()]
-more = [prism.ParBleu(paraphrases=3), prism.ParChrf(), prism.LanguageModelMetric(), prism.Learned(folder="esim")]
+more = [prism.ParBleu(paraphrases=3), prism.ParChrf(), prism.LanguageModelMetric(), prism.Learned(folder=Path("esim"))]
 accuracies = prism.challenge("builtin", ["chrf"], languages=["de"], segments=3).tables()
 again: prism.Reproduction = prism.reproduce("vamvas2023/table3", model="mini")
 try:
