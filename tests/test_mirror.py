@@ -36,7 +36,7 @@ _ELSEWHERE = {
     "corpus/report.py": "corpus/test_corpus_pipeline.py",
     "corpus/stages.py": "corpus/test_corpus_pipeline.py",
     "corpus/steps/registry.py": "corpus/test_corpus_mistakes.py",
-    "corpus/steps/share.py": "corpus/test_corpus_mistakes.py",
+    "corpus/steps/share.py": "corpus/test_scaling.py",
     "corpus/store.py": "corpus/test_corpus_pipeline.py",
     "corpus/tmx.py": "corpus/test_corpus_readers.py",
     "corpus/vocabulary.py": "corpus/test_corpus_pipeline.py",
