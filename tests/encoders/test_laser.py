@@ -1,4 +1,4 @@
-"""LASER2 beside a forward pass in NumPy."""
+"""LASER2 and the original LASER beside a forward pass in NumPy."""
 
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,30 @@ def test_laser_against_an_independent_forward_pass(pieces: Path) -> None:
             states = np.concatenate([forward, backward], axis=1)
         pooled = states.max(axis=0)
         assert vector == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
+
+
+CODES = "t h 9\nth e</w> 8\nd o 7\ndo g</w> 6\nc a 5\nca t</w> 4\ns l 3\n"
+
+
+def test_the_original_encoder_of_93_languages(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    (tmp_path / "93langs.fcodes").write_text(CODES, "utf-8")
+    # `cat` is not in the vocabulary: it is taken apart as it was put together.
+    (tmp_path / "93langs.fvocab").write_text("the 9\ndog 6\nca@@ 5\nt 4\nsl@@ 3\n", "utf-8")
+    ids = {name: 4 + place for place, name in enumerate(("the", "dog", "ca@@", "t", "sl@@", "e@@", "p", "."))}
+    params = {"num_embeddings": 20, "embed_dim": 6, "hidden_size": 5, "num_layers": 1, "bidirectional": True}
+    torch.manual_seed(1)
+    lstm = torch.nn.LSTM(6, 5, bidirectional=True)
+    weights = {f"lstm.{name}": value.detach() for name, value in lstm.state_dict().items()}
+    weights["embed_tokens.weight"] = torch.randn(20, 6)
+    torch.save({"params": params, "model": weights, "dictionary": ids}, tmp_path / "bilstm.93langs.2018-12-26.pt")
+    [vector] = open_sentence_encoder(str(tmp_path)).encode(["The cat sleep."])
+    pieces = [ids[name] for name in ("the", "ca@@", "t", "sl@@", "e@@", "e@@", "p", ".")]
+    inputs = weights["embed_tokens.weight"].numpy()[[*pieces, 2]]
+    forward = lstm_direction(weights, "l0", inputs)
+    backward = lstm_direction(weights, "l0_reverse", inputs[::-1])[::-1]
+    pooled = np.concatenate([forward, backward], axis=1).max(axis=0)
+    assert vector == pytest.approx(pooled / np.linalg.norm(pooled), abs=1e-5)
 
 
 def test_incomplete_laser_folder_is_an_error(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ MODEL = "model"
 BERT = "bert"
 """BERT for the language: English, Chinese or multilingual."""
 _MINILM, _USE, _HUB = "minilm", "use", "hf:"
-_LASER = "laser2.pt"
+_LASERS = ("laser2.pt", "bilstm.93langs.2018-12-26.pt")
+"""Files with the weights of LASER2, and of the original LASER."""
 _BERTS = {"en": "hf:google-bert/bert-base-uncased", "zh": "hf:google-bert/bert-base-chinese"}
 _MULTILINGUAL_BERT = "hf:google-bert/bert-base-multilingual-cased"
 _NAMES = "model, e5, minilm, bert, hf:ORG/NAME, or the folder of a Hugging Face encoder"
@@ -162,14 +163,14 @@ def _sentence_encoder(name: str, offline: bool, config: EncoderConfig) -> Senten
         opened = _open(name, (), _no_model, offline)
         return PooledEncoder(opened.run(config, LAST), opened.languages)
     folder = _folder(name, offline)
-    if (folder / _LASER).is_file():
+    if any((folder / one).is_file() for one in _LASERS):
         from prism_mt.encoders.laser import Laser
 
         return Laser(folder)
     if not folder.is_dir():
         raise PrismError(
-            f"no sentence encoder {name!r}: give use, {_NAMES}, or a folder with {_LASER} and laser2.spm or with the "
-            f"{MODULES} of sentence-transformers"
+            f"no sentence encoder {name!r}: give use, {_NAMES}, or a folder with {_LASERS[0]} and laser2.spm, of the "
+            f"original LASER, or with the {MODULES} of sentence-transformers"
         )
     if not (folder / MODULES).is_file():
         opened = _open_folder(folder, name, "")

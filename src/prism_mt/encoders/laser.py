@@ -1,5 +1,6 @@
-"""LASER2: a bidirectional LSTM over SentencePiece pieces, maximum over positions."""
+"""LASER: a bidirectional LSTM over subword pieces, maximum over positions; LASER2 and the original of 93 languages."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,18 +8,26 @@ import numpy as np
 
 from prism_mt._core.errors import MissingExtra
 from prism_mt.encoders.base import batches_by_length, reading
+from prism_mt.encoders.bpe import PairEncoding
 from prism_mt.encoders.sentence import Vectors, unit_length
 from prism_mt.engines.budgets import LASER_ENCODING
 
 _END, _UNKNOWN = 2, 3
 _FIRST_PIECE = 4
+LASER2, LASER1 = "laser2.pt", "bilstm.93langs.2018-12-26.pt"
+"""The files with the weights."""
+_CODES, _COUNTS = "93langs.fcodes", "93langs.fvocab"
+Pieces = Callable[[str], list[str]]
+"""Splits a text into pieces."""
 
 
 class Laser:
     """Weights from a folder with `laser2.pt`, `laser2.spm` and, if the checkpoint has no dictionary, `laser2.cvocab`.
 
-    Text is lower-cased, as it was in training. The original also unifies quotes and dashes with Moses rules; its
-    SentencePiece model does most of the same.
+    Or the original encoder of 93 languages: `bilstm.93langs.2018-12-26.pt`, `93langs.fcodes` and `93langs.fvocab`. Text
+    is lower-cased, as it was in training. LASER2 also unifies quotes and dashes with Moses rules; its SentencePiece model
+    does most of the same. For the original, sacreBLEU's tokenizers stand in for those of Moses and jieba, and Greek
+    and Japanese are taken as they are.
     """
 
     languages: frozenset[str] | None = None
@@ -28,12 +37,14 @@ class Laser:
             import torch
         except ImportError:
             raise MissingExtra("the encoder laser", "train") from None
-        import sentencepiece
-
-        with reading(folder, "a complete LASER2 encoder"):
-            checkpoint = torch.load(folder / "laser2.pt", map_location="cpu", weights_only=True)
-            self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "laser2.spm"))
-            self._ids = checkpoint.get("dictionary") or _read_dictionary(folder / "laser2.cvocab")
+        original = not (folder / LASER2).is_file()
+        with reading(folder, f"a complete {'LASER' if original else 'LASER2'} encoder"):
+            weights = folder / (LASER1 if original else LASER2)
+            checkpoint = torch.load(weights, map_location="cpu", weights_only=True)
+            self._ids: Mapping[str, int] = checkpoint.get("dictionary") or _read_dictionary(
+                folder / "laser2.cvocab"
+            )
+            self._pieces = _paired(folder) if original else _sentencepiece(folder)
             self._embedding, self._lstm = _build(checkpoint["params"], checkpoint["model"])
 
     def encode(self, texts: list[str]) -> Vectors:
@@ -48,8 +59,7 @@ class Laser:
         return unit_length(vectors)
 
     def _encode_text(self, text: str) -> list[int]:
-        pieces = self._pieces.encode(text.lower(), out_type=str)
-        return [self._ids.get(piece, _UNKNOWN) for piece in pieces] + [_END]
+        return [self._ids.get(piece, _UNKNOWN) for piece in self._pieces(text.lower())] + [_END]
 
     def _forward(self, batch: list[list[int]]) -> Any:
         """Maximum over the positions of each sentence; the batch is sorted from long to short."""
@@ -79,6 +89,23 @@ def _build(params: dict[str, Any], weights: dict[str, Any]) -> tuple[Any, Any]:
     embedding.load_state_dict({"weight": weights["embed_tokens.weight"]})
     lstm.load_state_dict({name[5:]: value for name, value in weights.items() if name.startswith("lstm.")})
     return embedding.eval(), lstm.eval()
+
+
+def _sentencepiece(folder: Path) -> Pieces:
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "laser2.spm"))
+    return lambda text: [str(piece) for piece in processor.encode(text, out_type=str)]
+
+
+def _paired(folder: Path) -> Pieces:
+    """Words, Chinese characters each of their own, then byte-pair encoding."""
+    from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
+
+    known = [line.rsplit(" ", 1)[0] for line in (folder / _COUNTS).read_text("utf-8").splitlines()]
+    encoding = PairEncoding(folder / _CODES, known)
+    words: Callable[[str], str] = TokenizerZh()  # type: ignore[no-untyped-call]
+    return lambda text: [piece for word in words(text).split() for piece in encoding.split(word)]
 
 
 def _read_dictionary(path: Path) -> dict[str, int]:
