@@ -25,8 +25,8 @@ class Laser:
     """Weights from a folder with `laser2.pt`, `laser2.spm` and, if the checkpoint has no dictionary, `laser2.cvocab`.
 
     Or the original encoder of 93 languages: `bilstm.93langs.2018-12-26.pt`, `93langs.fcodes` and `93langs.fvocab`.
-    Text is lower-cased, as it was in training. LASER2 also unifies quotes and dashes with Moses rules; its SentencePiece
-    model does most of the same. For the original, a tokenizer of sacreBLEU stands in for those of Moses and jieba, and
+    Text is lower-cased, as it was in training. LASER2 also unifies quotes and dashes with Moses rules; its
+    SentencePiece model does most of the same. For the original, a tokenizer of sacreBLEU stands in for those of Moses and jieba, and
     Greek and Japanese are taken as they are.
     """
 
