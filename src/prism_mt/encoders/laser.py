@@ -26,8 +26,8 @@ class Laser:
 
     Or the original encoder of 93 languages: `bilstm.93langs.2018-12-26.pt`, `93langs.fcodes` and `93langs.fvocab`.
     Text is lower-cased, as it was in training. LASER2 also unifies quotes and dashes with Moses rules; its
-    SentencePiece model does most of the same. For the original, a tokenizer of sacreBLEU stands in for those of Moses and jieba, and
-    Greek and Japanese are taken as they are.
+    SentencePiece model does most of the same. For the original, a tokenizer of sacreBLEU stands in for those of
+    Moses and jieba, and Greek and Japanese are taken as they are.
     """
 
     languages: frozenset[str] | None = None
