@@ -2,9 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
+from made import make_model
 
 import prism_mt
 from prism_mt.cli.main import main
+from prism_mt.models.directory import write_model
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
@@ -28,8 +30,9 @@ def test_built_in_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
 def test_a_file_of_references_and_several_models(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     texts = tmp_path / "references.txt"
     texts.write_text("She was in Paris in 1990.\nHe has never been there before noon.\n", encoding="utf-8")
-    text = run(capsys, "builtin", "--texts", texts, "-l", "en", "--model", "mini", "mini-ft", "--kind", "number")
-    assert "prism-ref   prism-ref[model=mini-ft]" in text
+    made = [str(write_model(make_model(seed), tmp_path / f"made{seed}").folder) for seed in (1, 2)]
+    text = run(capsys, "builtin", "--texts", texts, "-l", "en", "--model", *made, "--kind", "number")
+    assert all(f"prism-ref[model={folder}]" in text.replace("\n", "") for folder in made)
     assert text.splitlines()[-2].split()[:2] == ["number", "1"]
 
 

@@ -41,13 +41,13 @@ def test_list(capsys: Any, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert code == 0
     rows = json.loads(out)["rows"]
     names = [row["name"] for row in rows]
-    assert [row["name"] for row in rows if row["here"]] == ["mini", "mini-ft"]
+    assert [row["name"] for row in rows if row["here"]] == ["mini"]
     if find_spec("huggingface_hub"):
         fetched = tmp_path / "models--alirezamsh--small100" / "snapshots" / "0123"
         fetched.mkdir(parents=True)
         (fetched / "pytorch_model.bin").touch()
         rows = json.loads(run(capsys, "list", "--format", "json")[1])["rows"]
-        assert [row["name"] for row in rows if row["here"]] == ["mini", "mini-ft", "small100"]
+        assert [row["name"] for row in rows if row["here"]] == ["mini", "small100"]
     assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
 
 

@@ -41,12 +41,7 @@ def test_published_counts(read: Read, lp: str, non_translation: float) -> None:
     assert (len(ranked), count_pairs(ranked)) == PUBLISHED[lp, non_translation]
 
 
-def test_the_embedded_models_know_what_they_learned_from(read: Read) -> None:
-    learned = open_model("mini-ft").judged
-    for lp in ("en-de", "zh-en"):
-        judgments = score_from_errors(read(f"wmt20_mqm_{lp}.jsonl.xz")[lp])
-        keys = segment_keys(rank_segments(judgments, reference="Human-A.0", humans=False))
-        assert keys <= learned
+def test_the_embedded_model_has_learned_from_no_judgments() -> None:
     assert not open_model("mini").judged
 
 

@@ -61,7 +61,7 @@ def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFi
 
 def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, limits__epochs=1, side="src"))]) == 2
-    assert "must name the columns src, hyp, score: there is no src" in capsys.readouterr().err
+    assert "must name the columns src, hyp, score; src is missing" in capsys.readouterr().err
     for name in ("train.tsv", "dev.tsv"):
         text = (run / name).read_text("utf-8")
         (run / name).write_text(text.replace("ref\t", "src\t"), "utf-8")
@@ -73,7 +73,7 @@ def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("ref\thyp\n", "there is no score"),
+        ("ref\thyp\n", "score is missing"),
         ("ref\thyp\tscore\na\tb\tgood\n", "line 2: the score 'good' is not a number"),
         ("ref\thyp\tscore\na\tb\n", "line 2: 2 columns, expected 3"),
         ("ref\thyp\tscore\na\tb\t1\n", "at least 2 judgments"),
@@ -94,13 +94,13 @@ def test_bad_settings(run: Path, settings: dict[str, float], capsys: pytest.Capt
 def test_other_settings_and_other_encoders_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["metric", "train", str(configure(run, limits__epochs=1))]) == 0
     assert main(["metric", "train", str(configure(run, limits__epochs=1, hidden=5))]) == 2
-    assert "from a run with a different hidden" in capsys.readouterr().err
+    assert "from a run with other settings (hidden)" in capsys.readouterr().err
     config = run / "bert" / "config.json"
     config.write_text(config.read_text("utf-8") + "\n", "utf-8")
     with pytest.raises(PrismError, match="is not the one that the metric was trained with"):
         scores_of(run)
     assert main(["metric", "train", str(configure(run, limits__epochs=2))]) == 2
-    assert "from a run with a different encoder" in capsys.readouterr().err
+    assert "from a run with other settings (encoder)" in capsys.readouterr().err
 
 
 def test_other_judgments_are_another_run_but_another_folder_is_not(
@@ -113,7 +113,7 @@ def test_other_judgments_are_another_run_but_another_folder_is_not(
     (run / "train.tsv").write_text(rows + "a\tb\t3\tx\n", "utf-8")
     capsys.readouterr()
     assert main(["metric", "train", "run.toml"]) == 2
-    assert "from a run with a different train" in capsys.readouterr().err
+    assert "from a run with other settings (train)" in capsys.readouterr().err
 
 
 def test_judgments_that_are_all_the_same(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

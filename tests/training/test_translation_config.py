@@ -25,8 +25,8 @@ steps = 5
 """
 
 
-def parameters(name: str, vocabulary: int) -> int:
-    architecture = load_train_config(CONFIGS / name).architecture.with_vocabularies(vocabulary, vocabulary)
+def parameters(name: str, target: int, source: int | None = None) -> int:
+    architecture = load_train_config(CONFIGS / name).architecture.with_vocabularies(source or target, target)
     total = 0
     for _, shape in weight_shapes(architecture):
         total += shape[0] * (shape[1] if len(shape) > 1 else 1)
@@ -37,13 +37,16 @@ def parameters(name: str, vocabulary: int) -> int:
     ("name", "vocabulary", "expected"),
     [
         ("prism39.toml", 65_400, 744_757_248),  # the published model
-        ("mini.toml", 12_000, 10_182_144),
         ("paraphraser-en.toml", 16_000, 251_527_168),  # the published 253M, but for 0.6 %
         ("lm.toml", 65_400, 369_281_024),  # as published
     ],
 )
 def test_sizes_of_the_configurations_that_come_with_prism(name: str, vocabulary: int, expected: int) -> None:
     assert parameters(name, vocabulary) == expected
+
+
+def test_size_of_the_embedded_model() -> None:
+    assert parameters("mini.toml", 24_000, 96_000) == 69_544_704
 
 
 def test_published_settings_of_the_contrastive_models() -> None:
@@ -83,7 +86,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         (BASE + "[batches]\ntoken = 5", "toy.toml: batches: unknown key token; did you mean 'tokens'"),
         ("nam = 'x'\n" + BASE, "unknown key nam"),
         (BASE.replace("encoder_feed_forward = 32\n[", "["), "encoder_feed_forward must be above 0"),
-        (BASE.replace("decoder_layers = 1", "decoder_layers = 0"), "the decoder's sizes must be above 0"),
+        (BASE.replace("decoder_layers = 1", "decoder_layers = 0"), "the decoder's sizes must be positive"),
         (BASE.replace("steps = 5", "steps = -5"), "limits: steps must be at least 0, not -5"),
         (BASE + "[optimizer]\nbeta1 = 1.5", "optimizer: beta1 must be between 0 and 1"),
         (BASE + "[optimizer]\nlearning_rate = -1.0", "learning_rate must be at least 0"),

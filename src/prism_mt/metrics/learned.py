@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,9 +174,8 @@ class Learned(UsesModel, ReducesReferences):
         model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
         config = dataclasses.replace(spec.encoder_config, precision=runtime.encoder_precision())
         options = (model, offline, config, spec.encoder_digest)
-        mix = (
-            network.mix if spec.layer is None else None
-        )  # all that is needed of the layers, a fraction of their size
+        # The mix is all that is needed of several layers, at a fraction of their size.
+        mix = network.mix if spec.layer is None else None
         of_sources: PieceEncoder | None = None
         if self.side == "src":
             encoder, sources = open_both_encoders(spec.encoder, language, languages.source, *options)
@@ -200,12 +199,32 @@ def parse_folder(text: str) -> tuple[type[Metric], dict[str, Any]] | None:
     return Learned, {"folder": path, "against": variant or None}
 
 
+class LearnedMetric(Protocol):
+    """What a scorer has to know of its metric."""
+
+    @property
+    def spec(self) -> MetricSpec:
+        """What the network is."""
+
+    @property
+    def side(self) -> Side:
+        """What outputs are compared with."""
+
+    @property
+    def references(self) -> Literal["mean", "max"]:
+        """How the scores of several references become one."""
+
+    @property
+    def label(self) -> str:
+        """For warnings."""
+
+
 class LearnedScorer(PairwiseScorer):
     """A trained network over the vectors of an encoder."""
 
     def __init__(
         self,
-        metric: Learned,
+        metric: LearnedMetric,
         network: RegressionNetwork,
         encoder: PieceEncoder,
         of_sources: PieceEncoder | None = None,

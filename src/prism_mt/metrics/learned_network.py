@@ -15,14 +15,19 @@ KINDS: tuple[Kind, ...] = ("bilstm", "bilstm-attention", "esim")
 Array = NDArray[np.float32]
 
 
+def reads_twice(kind: Kind) -> bool:
+    """Whether a network compares pieces before it pools them, and reads what comes of it once more."""
+    return kind == "esim"
+
+
 def network_shapes(kind: Kind, layers: int, width: int, hidden: int) -> dict[str, tuple[int, ...]]:
     """Names and shapes of all weights of a network."""
     shapes: dict[str, tuple[int, ...]] = {"mix.weight": (layers,), "mix.scale": ()}
     shapes |= _lstm_shapes("encoder", width, hidden)
-    if kind == "esim":
+    if reads_twice(kind):
         shapes |= {"projection.weight": (hidden, 8 * hidden), "projection.bias": (hidden,)}
         shapes |= _lstm_shapes("composition", hidden, hidden)
-    features = (8 if kind == "esim" else 16) * hidden
+    features = (8 if reads_twice(kind) else 16) * hidden
     return shapes | {
         "inner.weight": (hidden, features),
         "inner.bias": (hidden,),
@@ -62,7 +67,7 @@ class RegressionNetwork:
 
     def judge(self, pairs: Sequence[tuple[Array, Array]]) -> Array:
         """Scores of translations and references as they were read, two (T, 2H) each."""
-        if self.kind == "esim":
+        if reads_twice(self.kind):
             features = self._compare_pieces(pairs)
         else:
             attended = [_attend(t, r) if self.kind == "bilstm-attention" else (t, r) for t, r in pairs]

@@ -19,7 +19,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.options import make, suggestion
 from prism_mt.metrics.base import Metric
 
-_BUILT_IN = ("prism", "sacrebleu", "bertscore", "sentence", "lm", "learned", "paraphrased", "sentinel")
+_BUILT_IN = ("prism", "sacrebleu", "bertscore", "sentence", "lm", "learned", "paraphrased", "embedded", "sentinel")
 """Modules of this package with metrics; a new metric is one file and one word here."""
 ENTRY_POINTS = "prism_mt.metrics"
 

@@ -21,7 +21,7 @@ from prism_mt.models.directory import ModelDirectory, is_model_directory, write_
 from prism_mt.models.model import Model
 
 DEFAULT_MODEL = "mini"
-EMBEDDED = (DEFAULT_MODEL, "mini-ft")
+EMBEDDED = (DEFAULT_MODEL,)
 """The models that come with the package."""
 
 _LOG = logging.getLogger("prism_mt")

@@ -33,11 +33,8 @@ class KnownModel:
         return 4 * float(self.parameters[:-1]) * {"M": 1e6, "B": 1e9}[self.parameters[-1]] / 1e9
 
 
-_MINI = "cs de en es fr it nl pt ru zh"
-
 CATALOG = (
-    KnownModel("mini", "embedded, the default", _MINI, "10M", "MIT", "mini"),
-    KnownModel("mini-ft", "embedded: mini, fine-tuned on MQM", _MINI, "10M", "MIT", "mini-ft"),
+    KnownModel("mini", "embedded, the default", _PRISM39, "69M", "MIT", "mini"),
     KnownModel(
         "m39v1",
         "the original Prism model",

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from prism_mt.encoders.base import PieceVectors
-from prism_mt.metrics.learned_network import Kind
+from prism_mt.metrics.learned_network import Kind, reads_twice
 from prism_mt.training.regression.lstm import run_lstm
 
 DROPOUT = 0.5
@@ -106,11 +106,11 @@ class RegressionNetwork(nn.Module):
         self.mix = LayerMix(layers)
         self.encoder = BiLSTM(width, hidden, dropout)
         pooled = 4 * hidden
-        if kind == "esim":
+        if reads_twice(kind):
             self.projection = nn.Linear(8 * hidden, hidden)
             self.composition = BiLSTM(hidden, hidden, dropout)
         self.dropout = nn.Dropout(dropout)
-        self.inner = nn.Linear(2 * pooled if kind == "esim" else 4 * pooled, hidden)
+        self.inner = nn.Linear(2 * pooled if reads_twice(kind) else 4 * pooled, hidden)
         self.outer = nn.Linear(hidden, 1)
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -129,7 +129,7 @@ class RegressionNetwork(nn.Module):
 
     def judge(self, t: Tensor, r: Tensor, t_mask: Tensor, r_mask: Tensor) -> Tensor:
         """Both sides as they were read, (B, T, 2H) → (B,)."""
-        if self.kind == "esim":
+        if reads_twice(self.kind):
             features = self._compare_pieces(t, r, t_mask, r_mask)
         else:
             if self.kind == "bilstm-attention":

@@ -41,7 +41,8 @@ class RegressionObjective:
             raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
         self.groups = _group(self.train)
         self.epoch = len(self.train)
-        self.interval = math.ceil(self.epoch / config.batch)
+        # A group is never cut, so that batches may be larger, and an epoch shorter, than without groups.
+        self.interval = math.ceil(self.epoch / (config.batch + max(map(len, self.groups)) - 1))
         self.terms = {"loss": 1.0}
         self.tables = {"valid": ("set", "pearson")}
         self.encoder, self.other_encoder = _open_encoders(config, offline)
