@@ -169,7 +169,7 @@ def test_steps_are_listed_with_their_settings(capsys: pytest.CaptureFixture[str]
     printed = capsys.readouterr().out
     assert "copies: Drops a pair if too many distinct 3-grams" in printed
     assert "    max_4grams (default 0.4)" in printed
-    assert "    total (needed)" in printed
+    assert "    total (required)" in printed
 
 
 def test_the_table_is_printed(

@@ -89,7 +89,7 @@ def test_out_of_memory_makes_batches_smaller() -> None:
 
 def test_one_pair_that_does_not_fit_is_an_error() -> None:
     engine = Echo(budget=200, capacity=3)
-    with pytest.raises(PrismError, match="not enough memory for one pair of 2 and 3 tokens"):
+    with pytest.raises(PrismError, match="enough memory for one pair of 2 and 3 tokens"):
         list(score_pairs(engine, [Pair((1, 1), (2, 1, 1))]))
 
 

@@ -99,7 +99,7 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
         generator(model, "ct2", method="diverse")
     with pytest.raises(PrismError, match="only beam search can run in a precision other than float32"):
         Generator(model, EngineConfig(precision="int8"), SearchConfig(method="diverse"))
-    with pytest.raises(PrismError, match="a Ray cluster can score, but not generate"):
+    with pytest.raises(PrismError, match="a Ray cluster can score but not generate"):
         Generator(model, EngineConfig(ray="auto"), SearchConfig())
     with pytest.raises(PrismError, match="no CUDA device"):
         Generator(model, EngineConfig(device="cuda"), SearchConfig())
@@ -108,9 +108,9 @@ def test_what_a_model_or_engine_cannot_do(model: ModelDirectory) -> None:
     with pytest.raises(PrismError, match="does not support the language 'xx'"):
         generator(model).route("xx")
     marian = generator(open_model(str(cached("marian")[0])))
-    with pytest.raises(PrismError, match="writes en only, not de"):
+    with pytest.raises(PrismError, match="only writes en, not de"):
         marian.route("de", "de")
-    with pytest.raises(PrismError, match="reads de only, not en"):
+    with pytest.raises(PrismError, match="only reads de, not en"):
         marian.route("en", "en")
     with pytest.raises(PrismError, match="needs the source language: set `src_lang=`"):
         generator(open_model(str(cached("m2m100")[0]))).route("fr")
@@ -169,5 +169,5 @@ def test_memory_that_runs_out_makes_smaller_batches(
     assert len(list(made.generate(SENTENCES[5:9], made.route("en")))) == 4
     assert max(small.sizes[before:]) <= 2  # the same run has learned how much fits
     small.capacity = 0
-    with pytest.raises(PrismError, match="not enough memory to search a sentence of"):
+    with pytest.raises(PrismError, match="enough memory to search a sentence of"):
         list(made.generate(SENTENCES[:2], made.route("en")))

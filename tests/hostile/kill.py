@@ -57,6 +57,7 @@ COMMANDS = (
 )
 _SMALL = "--batch-tokens 400 --device cpu --threads 1"
 _TRAIN = """
+name = "killed"
 data = "{home}/shards"
 threads = 1
 device = "cpu"

@@ -148,7 +148,7 @@ LONG = "a b c d e f g h i k l m n o p r s t u v w x y z a b c"
 def test_long_segments(model: ModelDirectory, caplog: pytest.LogCaptureFixture) -> None:
     limit = 24 - 1  # the source side has one special token, and so has what the decoder reads beside its start
     segment = Segment(LONG, (REF,), number=7)
-    with pytest.raises(PrismError, match=r"hypothesis, line 7 has \d+ pieces, and the model takes at most 22"):
+    with pytest.raises(PrismError, match=r"hypothesis, line 7 has \d+ pieces, but the model takes at most 22"):
         one(model, segment)
     cut = one(model, segment, overlong="truncate")
     assert "1 overlong texts were truncated" in caplog.text

@@ -81,7 +81,7 @@ def flip(path: Path) -> None:
 @pytest.mark.parametrize("name", ["model.safetensors", "spm.model"])
 def test_missing_cut_and_damaged_files(folder: Path, name: str) -> None:
     flip(folder / name)
-    with pytest.raises(PrismError, match=rf"{name} is damaged: its sha256"):
+    with pytest.raises(PrismError, match=rf"{name} is damaged: its SHA-256"):
         ModelDirectory(folder).load()
     cut(folder / name)
     with pytest.raises(PrismError, match=rf"{name} is damaged: [\d,]+ bytes instead of [\d,]+"):

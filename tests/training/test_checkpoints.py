@@ -61,7 +61,7 @@ def test_mistakes(tmp_path: Path) -> None:
     folder = CheckpointFolder(tmp_path, 1, 10)
     with pytest.raises(PrismError, match="no checkpoint yet"):
         folder.averaged()
-    with pytest.raises(PrismError, match="no validation"):
+    with pytest.raises(PrismError, match="nothing has been validated"):
         folder.best()
     save(folder, 10)
     (tmp_path / "step-00000010.state.pt").write_bytes(b"half")

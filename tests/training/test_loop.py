@@ -207,9 +207,9 @@ def test_mixed_precision_trains(toy_config: TrainConfig) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": 2}, "another seed"),
-        ({"precision": "bfloat16"}, "another precision"),
-        ({"batches": Batches(tokens=300, max_length=10)}, "another examples"),
+        ({"seed": 2}, r"other settings \(seed\)"),
+        ({"precision": "bfloat16"}, r"other settings \(precision\)"),
+        ({"batches": Batches(tokens=300, max_length=10)}, r"other settings \(examples\)"),
     ],
 )
 def test_another_run_cannot_be_resumed(toy_config: TrainConfig, change: dict[str, Any], message: str) -> None:
@@ -241,7 +241,7 @@ def test_another_vocabulary_is_another_run(toy_config: TrainConfig, tmp_path: Pa
     shutil.copytree(toy_config.data, other)
     with open(other / "spm.model", "ab") as handle:
         handle.write(b"\x0a\x00")
-    with pytest.raises(PrismError, match="another data"):
+    with pytest.raises(PrismError, match=r"other settings \(data\)"):
         export_model(dataclasses.replace(toy_config, data=other))
 
 

@@ -60,7 +60,7 @@ class CheckpointFolder:
         changed = sorted(key for key in identity if identity[key] != theirs.get(key))
         if changed:
             raise PrismError(
-                f"{self.folder} is from a run with a different {', '.join(changed)}: "
+                f"{self.folder} is from a run with other settings ({', '.join(changed)}): "
                 "restore the configuration, choose another output, or start again with --fresh"
             )
         return found
