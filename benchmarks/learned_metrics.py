@@ -17,6 +17,7 @@ are matched (recall and precision), fitted to WMT16. The teacher can score any p
 
 import argparse
 import csv
+import itertools
 import json
 import lzma
 import os
@@ -50,45 +51,58 @@ LONGEST = 30
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
-    """The judgments into English of a file."""
+    """The judgments of a file."""
     with lzma.open(path, "rt", encoding="utf-8", newline="\n") as handle:
-        for row in csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if row["lp"].endswith("-en"):
-                yield row
+        yield from csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def prepare(data: Path, folder: Path) -> None:
-    """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS; `-large` adds single ratings of WMT20."""
+def prepare(data: Path, folder: Path, encoder: str) -> None:
+    """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS; `-large` adds single ratings of WMT20.
+
+    `-all` adds English-Russian, for metrics of all languages.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     found = list(rows(data / "judgments" / "wmt15-16_da_seg.tsv.xz"))
-    for year in ("2015", "2016"):
-        lines = [f"{row['ref']}\t{row['hyp']}\t{row['da_z']}\n" for row in found if row["set"].endswith(year)]
-        (folder / f"wmt{year}.tsv").write_text("ref\thyp\tscore\n" + "".join(lines), encoding="utf-8")
-        print(f"{folder}/wmt{year}.tsv: {len(lines):,} judgments")
+    for year, suffix in itertools.product(("2015", "2016"), ("", "-all")):
+        lines = [
+            f"{row['ref']}\t{row['hyp']}\t{row['da_z']}\n"
+            for row in found
+            if row["set"].endswith(year) and (suffix or row["lp"].endswith("-en"))
+        ]
+        name = f"wmt{year}{suffix}.tsv"
+        (folder / name).write_text("ref\thyp\tscore\n" + "".join(lines), encoding="utf-8")
+        print(f"{folder}/{name}: {len(lines):,} judgments")
     assessed = assessments(data / "judgments")
     (folder / "da2020.tsv").write_text("ref\thyp\tscore\n" + "".join(assessed), encoding="utf-8")
     print(f"{folder}/da2020.tsv: {len(assessed):,} judgments")
     for kind in KINDS:
-        for name, train in ((kind, ["wmt2016.tsv"]), (f"{kind}-large", ["wmt2016.tsv", "da2020.tsv"])):
-            write_config(folder, name, kind, train)
-        write_config(folder, f"{kind}-taught", kind, ["taught.tsv"], "limits.epochs = 3\n")
         after = f'start = "{kind}-taught"\noptimizer.learning_rate = 1e-4\nlimits.epochs = 4\n'
-        write_config(folder, f"{kind}-after", kind, ["wmt2016.tsv"], after)
+        for name, train, more in (
+            (kind, ["wmt2016"], ""),
+            (f"{kind}-all", ["wmt2016-all"], ""),
+            (f"{kind}-large", ["wmt2016", "da2020"], ""),
+            (f"{kind}-taught", ["taught"], "limits.epochs = 3\n"),
+            (f"{kind}-after", ["wmt2016"], after),
+        ):
+            settings = {
+                "train": [f"{one}.tsv" for one in train],
+                "dev": ["wmt2015-all.tsv" if name.endswith("-all") else "wmt2015.tsv"],
+                "output": name,
+                "kind": kind,
+                "encoder": encoder,
+            }
+            text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+            (folder / f"{name}.toml").write_text(text + more, encoding="utf-8")
 
 
-def write_config(folder: Path, name: str, kind: str, train: Sequence[str], more: str = "") -> None:
-    text = f'train = {json.dumps(train)}\ndev = ["wmt2015.tsv"]\noutput = "{name}"\nkind = "{kind}"\n{more}'
-    (folder / f"{name}.toml").write_text(text, encoding="utf-8")
+def all_layers(encoder: str) -> PieceEncoder:
+    """An encoder with all of its layers."""
+    return open_piece_encoder(encoder, "en", lambda: Runtime().model("mini"), config=ALL_LAYERS)
 
 
-def minilm() -> PieceEncoder:
-    """MiniLM with all of its layers."""
-    return open_piece_encoder("minilm", "en", lambda: Runtime().model("mini"), config=ALL_LAYERS)
-
-
-def teach(folder: Path) -> None:
+def teach(folder: Path, name: str) -> None:
     """Fit the teacher to WMT16, and let it score those outputs and the shorter ones of WMT20, of which it saw none."""
-    encoder = StoredEncoder(minilm(), "all")
+    encoder = StoredEncoder(all_layers(name), "all")
     known, new = (list(read_judged_outputs(folder / name)) for name in ("wmt2016.tsv", "da2020.tsv"))
     new = [row for row in new if len(row.other.split()) <= 22 and len(row.hypothesis.split()) <= 30]
     human = np.array([row.score for row in known])
@@ -237,7 +251,7 @@ def speed(options: argparse.Namespace) -> Table:
     pairs = pairs[: options.pairs]
     with tempfile.TemporaryDirectory() as place:
         os.environ["PRISM_CACHE"] = place
-        encoder = minilm()
+        encoder = all_layers("minilm")
         sizes = encoder.layers, encoder.width, 300
         # How fast a network is does not depend on what it has learned.
         spec = MetricSpec(options.kind, "minilm", encoder.digest, "en", *sizes, pieces=100)
@@ -273,6 +287,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=sizes, help="figure1: outputs to train on")
     parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
     parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
+    parser.add_argument("--encoder", default="minilm", help="prepare, teach: encoder under the networks")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
     parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed"))
     parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
@@ -282,9 +297,9 @@ def main() -> None:
     elif options.folder is None:
         parser.error(f"{options.what} needs a folder")
     elif options.what == "prepare":
-        prepare(options.data, options.folder)
+        prepare(options.data, options.folder, options.encoder)
     elif options.what == "teach":
-        teach(options.folder)
+        teach(options.folder, options.encoder)
     else:
         figure1(options, options.folder)
 

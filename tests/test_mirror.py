@@ -14,6 +14,7 @@ _TESTS = _ROOT / "tests"
 _ELSEWHERE = {
     "_core/download.py": "cli/test_models_command.py",
     "_core/environment.py": "_core/test_cache.py",
+    "cli/completion_scripts.py": "cli/test_completion_command.py",
     "cli/corpus.py": "corpus/test_corpus_pipeline.py",
     "cli/data.py": "cli/test_reproduce_command.py",
     "cli/inputs.py": "cli/test_score_command.py",

@@ -176,6 +176,43 @@ def test_random_bytes_anywhere_in_the_file(caplog: Any) -> None:
         assert all(value == key * 3 for key, value in found.items())
 
 
+def test_columns_of_other_types(home: Path) -> None:
+    """A damaged schema returns keys as text; that is no entry, and not an error."""
+    home.mkdir()
+    with sqlite3.connect(store_path("scores")) as database:
+        database.execute("CREATE TABLE entries (id INTEGER PRIMARY KEY, key, value)")
+        database.execute("CREATE TABLE plain (key TEXT)")
+    store = Store("scores")
+    store._attempt(lambda database: database.execute("INSERT INTO entries (key, value) VALUES ('k', x'00')"))
+    assert not cache._is_whole("k", b"\0" * 20)
+    assert store.get([b"k"]) == {}
+
+
+def test_a_name_that_sqlite_cannot_decode_is_damage(home: Path, caplog: Any) -> None:
+    """SQLite quotes damaged names of its schema in errors, which Python then cannot decode."""
+    filled(5)
+    path = store_path("scores")
+    all_in_one_file(path)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"id INTEGER PRIMARY KEY", b"id INTEGER \xff\xfe(,) KEY"))
+    for file in (*path.parent.glob("*-wal"), *path.parent.glob("*-shm")):
+        file.unlink(missing_ok=True)
+    assert Store("scores").get(keys(5)) == {}
+    assert "`prism cache clear scores` creates a new one" in caplog.text
+    with pytest.raises(PrismError, match="prism cache clear"):
+        store_info("scores")
+    assert clear_store("scores") is not None
+    assert filled(2).get(keys(2)) == {key: key * 3 for key in keys(2)}
+
+
+def test_a_store_that_failed_holds_no_lock(home: Path) -> None:
+    """Others on the file must not wait for a store that has given up."""
+    store = filled(3)
+    assert store._attempt(lambda database: database.execute("BEGIN EXCLUSIVE").execute("nonsense")) is None
+    with sqlite3.connect(store_path("scores"), timeout=0) as database:
+        database.execute("DELETE FROM entries")
+
+
 def test_several_stores_on_one_file_warn_once(tmp_path: Path, caplog: Any) -> None:
     (tmp_path / "file").write_text("")  # not even the superuser can make a folder in a file
     for _ in range(3):

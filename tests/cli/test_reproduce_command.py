@@ -51,7 +51,7 @@ def test_all_skips_what_has_no_data(capsys: Any, tmp_path: Path) -> None:
     code, out, err = run(capsys, "reproduce", "all", "--data", str(tmp_path))
     assert code == 0
     assert (
-        out.splitlines()[-1] == "52 studies, 5,540 published cells: 0 equal, 0 close, 0 different, 5,540 not run"
+        out.splitlines()[-2] == "52 studies, 5,540 published cells: 0 equal, 0 close, 0 different, 5,540 not run"
     )
     assert err.count("\n") == 52
     assert "[52/52] wmt20/segments-from: 0 equal, 0 close, 0 different, 338 not run" in err

@@ -14,7 +14,7 @@ def test_batches_are_by_length_and_within_the_budget() -> None:
 
 
 class CountingEncoder:
-    name, digest, layer, layers, width = "counting", "f" * 64, "all", 2, 3
+    name, digest, layer, layers, width, room = "counting", "f" * 64, "all", 2, 3, 512
 
     def __init__(self) -> None:
         self.seen: list[str] = []

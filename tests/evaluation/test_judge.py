@@ -102,6 +102,9 @@ def test_preferences_from_raw_scores_and_from_agreements() -> None:
         r.metric: r.value for r in judge(known_pairs, [scores], protocol="wmt17-darr", resampling=FEW).results
     }
     assert values == {"bits": 1.0, "m": 0.5}
+    for protocol in ("wmt19-sys", "wmt17-seg", "wmt21-mqm"):
+        with pytest.raises(PrismError, match="relative rankings without scores"):
+            judge(known_pairs, [scores], protocol=protocol)
     close = judged("set", "en-de", ("A", "B"), ("1",), np.array([[50.0], [60.0]]))
     with pytest.raises(PrismError, match="no two outputs differ by 25 points"):
         judge(close, [scores], protocol="wmt20-darr")

@@ -133,6 +133,11 @@ def test_submissions_keep_references_apart(tmp_path: Path) -> None:
     )
     found = read_scores(path)
     assert [scores.metric for scores in found] == ["BLEU", "BLEU newstest2020 newstestB2020"]
+    lines = [f"chrF\ten-de\tnewstest2020\t{name}\tA.1\t1" for name in ("newstestB2020", "newstest2020")]
+    assert [one.metric for one in read_scores(write(tmp_path / "b.sys.score.tsv", *lines))] == [
+        "chrF newstest2020 newstestB2020",
+        "chrF",
+    ]
     (segments,) = read_scores(write(tmp_path / "m.seg.score", "chrF cs-en newstest2019 A.1 3 0.5"))
     assert (segments.segment_ids, segments.segments.tolist()) == (("3",), [[0.5]])
     with pytest.raises(PrismError, match="line 1: expected METRIC LP TESTSET SYSTEM SCORE"):

@@ -42,7 +42,7 @@ def test_matches_by_hand(
 class Letters:
     """Every letter is a piece; the lower of two layers must not count."""
 
-    name, digest, layer, layers, width = "letters", "0" * 64, "all", 2, 2
+    name, digest, layer, layers, width, room = "letters", "0" * 64, "all", 2, 2, 512
 
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
         table = {"a": A, "b": B, "c": C}

@@ -77,3 +77,13 @@ def test_what_esim_is() -> None:
     assert Esim().label == "esim"
     assert Esim().models == {"mini"}
     assert Esim().spec.kind == "esim"
+
+
+@pytest.mark.parametrize("metric", ["esim", "prism-mix", "bertscore", "prism-ref"])
+def test_overlong_texts(metric: str) -> None:
+    long = " ".join(REFERENCES * 60)
+    with pytest.raises(PrismError, match="overlong="):
+        score([long], ref=[long], lang="en", metrics=metric)
+    found = score([long], ref=[long], lang="en", metrics=f"{metric}[overlong=window]").item()
+    assert np.isfinite(found.score)
+    assert "long:window" in found.signature

@@ -23,7 +23,7 @@ def random_weights(kind: Kind) -> dict[str, Array]:
 class MadeEncoder:
     """An encoder of texts that are numbers: so many pieces, at most 7."""
 
-    name, digest, layer, layers, width = "made", "0" * 64, "all", 3, 5
+    name, digest, layer, layers, width, room = "made", "0" * 64, "all", 3, 5, 512
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
         made = [np.random.default_rng(int(text)) for text in texts]

@@ -142,3 +142,15 @@ def test_cut_paraphrases_are_told_once_for_a_whole_run(
     # A model that has learned nothing never ends a sentence.
     [told] = [record.getMessage() for record in caplog.records if "cut off" in record.getMessage()]
     assert told.startswith("60 hypotheses were cut off")
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    pytest.importorskip("torch")
+    model = write_model(make_model(), tmp_path / "model").folder
+    (tmp_path / "file").write_text("")  # not even the superuser can make a folder in a file
+    options = {"model": str(model), "paraphrases": 1, "paraphrase_beam": 10}
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "cache"))
+    usual = system_score("parbleu", **options)
+    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "file" / "cache"))
+    assert system_score("parbleu", **options) == usual
+    assert "continuing without it" in caplog.text

@@ -165,6 +165,15 @@ def test_signature_names_what_changes_a_score(model: ModelDirectory) -> None:
     assert f"model:made@{model.digest[:12]}" in signature
     for part in ("lang:en", "dir:both-0.5", "seg:sum", "refs:max", "log:e", "temp:1", "engine:positions-float32"):
         assert part in signature.split("|")
+    assert "batch:" not in signature
+
+
+def test_signature_says_that_scores_in_8_bits_depend_on_the_batch(
+    model: ModelDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = opened(model)
+    monkeypatch.setattr(scorer.engine, "dtype", "int8", raising=False)
+    assert "batch:varies" in scorer.signature().split("|")
 
 
 def test_bad_weight() -> None:

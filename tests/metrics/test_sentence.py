@@ -11,13 +11,13 @@ from prism_mt.encoders.factory import open_sentence_encoder
 from prism_mt.encoders.sentence import Vectors
 from prism_mt.metrics.base import Languages, Scorer, Segment
 from prism_mt.metrics.combined import Combined, parse_terms
-from prism_mt.metrics.forced_decoding import OverlongPolicy
 from prism_mt.metrics.lm import LanguageModelMetric, LanguageModelScorer
 from prism_mt.metrics.prism import PrismRef, PrismSrc
 from prism_mt.metrics.registry import make_metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.sentence import Laser, LaserSource, SentenceScorer
 from prism_mt.models.directory import write_model
+from prism_mt.text.subwords import OverlongPolicy
 
 
 def opened(name: str, language: str = "en", source: str = "", **options: Any) -> Scorer:

@@ -1,4 +1,10 @@
-"""Tables for papers."""
+"""Tables for papers, compiled where there is a LaTeX."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
 
 from prism_mt.report.latex import escape_latex, to_latex
 from prism_mt.report.table import Column, Table, number, p_value
@@ -43,3 +49,37 @@ def test_special_characters_are_all_escaped() -> None:
 def test_a_signature_cannot_leave_its_comment() -> None:
     lines = to_latex(Table((Column("a"),), (("b",),), signatures=("one\ntwo",))).splitlines()
     assert lines[0] == r"% one\ntwo"
+
+
+WIDE = Table(
+    columns=(
+        Column("system"),
+        *(number(title, 3) for title in ("prism-ref", "95 % from", "to", "− baseline", "p", "wins")),
+    ),
+    rows=(("A", *[-1.5] * 6), ("Ü–ï ≥ τ → ▁x · 5 %", *[0.5] * 6)),
+    notes=("† {100 %} of $5 & more_than #3 ~ ^ \\ | < > × ± ≤ ≠ ∆ …",),
+)
+
+
+def test_a_wide_table_is_set_smaller() -> None:
+    assert "\\small\n\\setlength{\\tabcolsep}{3pt}\n\\begin{tabular}" in to_latex(WIDE)
+    assert "\\small" not in to_latex(TABLE)
+    assert "\\small" not in to_latex(Table((Column("a"),), ()))
+
+
+def test_the_tables_compile(tmp_path: Path) -> None:
+    if not shutil.which("pdflatex"):
+        pytest.skip("no pdflatex on this machine")
+    text = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
+    (tmp_path / "paper.tex").write_text(
+        f"{text}{to_latex(TABLE)}{to_latex(WIDE)}\\end{{document}}\n", encoding="utf-8"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+    )
+    log = (tmp_path / "paper.log").read_text(encoding="utf-8", errors="replace")
+    assert done.returncode == 0, log[-3000:]
+    assert "Overfull" not in log
+    assert "Missing character" not in log

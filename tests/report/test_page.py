@@ -17,7 +17,7 @@ from made_page import EVIL, make_page
 from markupsafe import escape
 
 from prism_mt.evaluation.buckets import by_name
-from prism_mt.metrics.base import TokenTrace
+from prism_mt.metrics.base import ErrorSpan, TokenTrace
 from prism_mt.report import svg
 from prism_mt.report.flags import EMPTY, FOREIGN, REPEATED, flag
 from prism_mt.report.page import Heading, render_page
@@ -180,3 +180,20 @@ def test_axes_have_round_numbers() -> None:
 def test_flags(outputs: list[str], sources: list[str], wanted: dict[int, list[str]]) -> None:
     assert flag(outputs, sources, "en") == wanted
     assert FOREIGN not in str(flag(outputs, sources, "no such language"))
+
+
+def test_error_spans_of_every_output() -> None:
+    page = make_page(["A", "B"])
+    scores = page.comparisons[0].metric
+    count = scores.segments.shape[1]
+    span = ErrorSpan("hypothesis", 0, 2, "xx", "major", 0.876, 0)
+    spans = tuple(
+        tuple((span,) if system == 1 and not place else () for place in range(count)) for system in (0, 1)
+    )
+    marked = replace(page, comparisons=[replace(page.comparisons[0], metric=replace(scores, spans=spans))])
+    html = render_page(marked)
+    assert data_of(html)["spans"][scores.metric][1][0] == [["hypothesis", 0, 2, "major", 88, 0]]
+    assert data_of(html)["spans"][scores.metric][0][0] == []
+    assert '<option value="errors">' in html
+    assert '<option value="errors">' not in render_page(page)
+    assert data_of(render_page(page))["spans"] == {}

@@ -82,3 +82,8 @@ def test_half_a_head_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
         return found
 
     assert asyncio.run(run()) == [b"", b"", b"HTTP/1.1 204"]
+
+
+def test_a_port_listens_before_it_is_announced() -> None:
+    with listen("127.0.0.1", 0) as opened, socket.create_connection(opened.getsockname(), timeout=5) as client:
+        assert client.getpeername() == opened.getsockname()

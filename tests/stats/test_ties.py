@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_mt.stats.ties import acc_t23, accuracy_with_ties, calibrate_ties
+from prism_mt.stats.arrays import Matrix
+from prism_mt.stats.ties import acc_t23, calibrate_ties, pair_outcomes
+
+
+def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> float:
+    right, weight = pair_outcomes(human, metric, epsilon)
+    return float(weight @ right) if len(weight) else math.nan
 
 
 def test_calibration_by_hand() -> None:

@@ -50,6 +50,13 @@ def test_pairs_are_drawn_from_all_languages(tmp_path: Path) -> None:
         sample_pairs([path], {"fr"}, 2, seed=0)
 
 
+def test_short_texts_at_the_beginning_do_not_empty_the_sample(tmp_path: Path) -> None:
+    path = tmp_path / "bitext.tsv"
+    rows = ["en\ten\tToo short.\tToo short."] * 50 + [f"en\ten\t{one}\t{one}" for one in ENGLISH]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert len(sample_pairs([path], {"en"}, 3, seed=0)) == 3
+
+
 def test_examples_say_what_is_known() -> None:
     found = perturbed_examples(
         [TextPair("en", one, "de", other) for one, other in zip(ENGLISH, GERMAN, strict=True)], 0

@@ -16,6 +16,7 @@ from prism_mt.corpus.data_directory import ShardDataset
 from prism_mt.corpus.shard_writer import ShardWriter
 from prism_mt.metrics.score import score
 from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.network import Transformer
 from prism_mt.models.spec import Conventions, Shape
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.text.unigram import Specials, unigram_model
@@ -25,6 +26,7 @@ from prism_mt.training.distributed import World
 from prism_mt.training.loop import Loop
 from prism_mt.training.translation.config import Initial, TrainConfig
 from prism_mt.training.translation.cross_entropy import TranslationLoss
+from prism_mt.training.translation.initial import take_model
 from prism_mt.training.translation.objective import TranslationObjective
 from prism_mt.training.translation.stream import ExampleStream
 
@@ -231,3 +233,34 @@ def test_lengths_are_those_of_both_vocabularies(config: TrainConfig) -> None:
     assert (data.target_lengths.max(0) <= limit).sum() > (longest <= limit).sum()
     batches = dataclasses.replace(config.batches, max_length=limit)
     assert ExampleStream(data, batches, 0.0, 1).examples == 2 * (longest <= limit).sum() > 0
+
+
+def whole(config: TrainConfig, tmp_path: Path) -> Path:
+    """A model made by a first run."""
+    result = train(dataclasses.replace(config, output=tmp_path / "first"))
+    assert result.folder is not None
+    return result.folder
+
+
+def test_a_run_continues_from_all_weights_of_a_model(config: TrainConfig, tmp_path: Path) -> None:
+    first = whole(config, tmp_path)
+    again = dataclasses.replace(config, initial=Initial(model=str(first)), output=tmp_path / "second")
+    objective = TranslationObjective(again, ALONE)
+    objective.begin(ALONE)
+    weights = ModelDirectory(first).weights()
+    for name, tensor in objective.model.state_dict().items():
+        np.testing.assert_allclose(tensor.numpy(), weights[name], atol=1e-6, err_msg=name)
+    assert objective.conventions.source == ("bos", "pieces", "eos")
+
+
+def test_a_model_of_another_architecture_or_vocabulary_is_refused(config: TrainConfig, tmp_path: Path) -> None:
+    first = str(whole(config, tmp_path))
+    wider = dataclasses.replace(SHAPE, decoder_feed_forward=64)
+    other = dataclasses.replace(config, initial=Initial(model=first), architecture=wider)
+    with pytest.raises(PrismError, match="another architecture \\(decoder_feed_forward differ\\)"):
+        TranslationObjective(other, ALONE).begin(ALONE)
+    objective = TranslationObjective(dataclasses.replace(config, initial=Initial(model=first)), ALONE)
+    assert isinstance(objective.model, Transformer)
+    target = objective.vocabulary
+    with pytest.raises(PrismError, match="the source pieces of .* are not those of the data"):
+        take_model(objective.model, first, target, target)

@@ -111,12 +111,20 @@ class Store:
                 return None
             try:
                 return work(self._connection())
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: SQLite quotes damaged names
                 self._usable = False
+                self._close()
                 if self.path.absolute() not in _warned:
                     _warned.add(self.path.absolute())
                     _LOG.warning("%s", _advice(self.name, self.path, error))
                 return None
+
+    def _close(self) -> None:
+        """Give up the connection: its locks would make every other store on the file wait."""
+        with contextlib.suppress(sqlite3.Error):
+            if self._database is not None and self._process == os.getpid():
+                self._database.close()
+        self._database = None
 
     def _connection(self) -> sqlite3.Connection:
         """Return the open connection; a forked process must not use its parent's."""
@@ -187,7 +195,7 @@ def clear_store(name: StoreName) -> Freed | None:
             _compact(database)
     except sqlite3.OperationalError as error:
         raise PrismError(f"cannot clear {path}: {error}") from error
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         _remove(path)
     return Freed(dropped, max(0, before - _size(path)))
 
@@ -222,8 +230,10 @@ def _create(path: Path) -> sqlite3.Connection:
             for command in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _TABLE):
                 database.execute(command)
             return database
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            locked = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+            if not locked or time.monotonic() > deadline:
+                database.close()
                 raise
             time.sleep(0.05)
 
@@ -234,7 +244,7 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as database:
             yield database
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise PrismError(f"cannot use {path} ({error}): run `prism cache clear`") from error
 
 
@@ -297,7 +307,8 @@ def _remove(path: Path) -> None:
 def _advice(name: str, path: Path, error: Exception) -> str:
     """Describe what went wrong with a file and what to do about it."""
     cause = (getattr(error, "strerror", None) or str(error)) if isinstance(error, OSError) else str(error)
-    damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+    damaged = isinstance(error, sqlite3.DatabaseError | UnicodeDecodeError)
+    damaged = damaged and not isinstance(error, sqlite3.OperationalError)
     remedy = f"`prism cache clear {name}` creates a new one" if damaged else "set PRISM_CACHE to another folder"
     return f"cannot use the {name} cache {path} ({cause}); continuing without it: {remedy}"
 
@@ -306,5 +317,10 @@ def _checksum(key: bytes, value: bytes) -> bytes:
     return hashlib.blake2b(key + value, digest_size=_CHECKSUM).digest()
 
 
-def _is_whole(key: bytes, value: object) -> bool:
-    return isinstance(value, bytes) and value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:])
+def _is_whole(key: object, value: object) -> bool:
+    """Check the types, too: in a damaged table a column can come back as text or a number."""
+    return (
+        isinstance(key, bytes)
+        and isinstance(value, bytes)
+        and value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:])
+    )

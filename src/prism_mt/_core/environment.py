@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,6 +32,16 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes that this process has held in memory so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def has_bfloat16() -> bool:

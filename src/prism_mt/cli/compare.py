@@ -56,6 +56,7 @@ class CompareOptions(Config):
     html: Path | None = option(
         "also write a self-contained HTML page with plots and all segments", None, metavar="FILE"
     )
+    spans: bool = option("mark errors on the page: words that are wrong, and words that are missing", False)
     title: str = option("title of the page (default: how many systems are compared)", "", metavar="TEXT")
     wide: bool = option("one table with a row per system and all metrics side by side", False)
     quiet: bool = option("print the verdict only", False, flags=("-q",))
@@ -71,6 +72,8 @@ def run(
 ) -> None:
     """Score all systems, compare them, and write the tables."""
     plots.check()
+    if options.spans and options.html is None:
+        raise PrismError("--spans marks errors on a page: set its file with --html, or use `prism score --spans`")
     inputs = open_inputs(given, engine.offline)
     names = options.metric or ([] if options.scores else default_metrics(inputs.text))
     metrics = make_metrics(names, _options_of_metrics(options, names, metric_options))
@@ -83,6 +86,7 @@ def run(
         inputs.languages,
         runtime,
         tokens=options.html is not None,
+        spans=options.spans,
         check_language=given.language_check,
     )
     found = compare(

@@ -2,14 +2,18 @@
 
 import argparse
 import importlib
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from prism_mt._core.arguments import Command, Group
+from prism_mt._core.files import path_of
 from prism_mt._core.options import Config, option
+from prism_mt.cli.completion_scripts import Flag, Syntax, Words, write_bash, write_fish, write_zsh
 
 Shell = Literal["bash", "zsh", "fish"]
+_Known = Mapping[str, Callable[[], Sequence[str]]]
 
 
 @dataclass(frozen=True)
@@ -19,155 +23,138 @@ class CompletionOptions(Config):
     shell: Shell = option("the shell to write a script for", positional=True)
 
 
-@dataclass(frozen=True)
-class Flag:
-    """An option as a shell sees it: its spellings, what it is for, and its values where they are known."""
-
-    names: tuple[str, ...]
-    help: str
-    takes_value: bool
-    values: tuple[str, ...] = ()
-    """Empty where any word will do; then files are offered."""
-
-
 def run(options: CompletionOptions) -> None:
     """Print the script."""
-    write = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
-    print(write(dict(all_flags())), end="")
+    from prism_mt.cli.main import COMMANDS
+
+    write = {"bash": write_bash, "zsh": write_zsh, "fish": write_fish}[options.shell]
+    print(write(dict(all_commands()), COMMANDS), end="")
 
 
-def all_flags() -> Iterator[tuple[str, list[Flag]]]:
-    """Every command, such as `models list`, with its flags; a group stands for its default, which may be empty."""
+def all_commands() -> Iterator[tuple[str, Syntax]]:
+    """Every command, such as `models list`, and what it takes; a group stands for its default, which may be empty."""
     from prism_mt.cli.main import COMMANDS, command_parser
 
     for name in COMMANDS:
         found: Command | Group = importlib.import_module(f"prism_mt.cli.{name}").COMMAND
         if isinstance(found, Command):
-            yield name, _flags(command_parser(found, f"prism {name}"))
+            yield name, _syntax(name, command_parser(found, f"prism {name}"))
             continue
-        yield name, _flags(command_parser(found.default, f"prism {name}")) if found.default else []
+        own = {command.name: _summary(command.help) for command in found.commands}
+        if found.default:
+            yield name, _syntax(name, command_parser(found.default, f"prism {name}"), own)
+        else:
+            yield name, Syntax((Flag(("-h", "--help"), "show this help message and exit"),), Words(), own)
         for command in found.commands:
-            yield f"{name} {command.name}", _flags(command_parser(command, f"prism {name} {command.name}"))
+            full = f"{name} {command.name}"
+            yield full, _syntax(full, command_parser(command, f"prism {full}"))
 
 
-def _flags(parser: argparse.ArgumentParser) -> list[Flag]:
-    known = _known_values()
-    return [
-        Flag(
-            tuple(action.option_strings),
-            " ".join((action.help or "").replace("%%", "%").split()),
-            action.nargs != 0,
-            tuple(map(str, action.choices or known.get(action.dest.removeprefix("metric."), ()))),
-        )
-        for action in parser._actions
-        if action.option_strings
-    ]
+def _syntax(name: str, parser: argparse.ArgumentParser, subcommands: Mapping[str, str] | None = None) -> Syntax:
+    flags, arguments = [], Words()
+    for action in parser._actions:
+        if action.option_strings:
+            words = None if action.nargs == 0 else _words(action, _KNOWN)
+            flags.append(Flag(tuple(action.option_strings), _summary(action.help or ""), words))
+        else:
+            found = _words(action, _KNOWN_ARGUMENTS.get(name, {}))
+            arguments = Words((*arguments.names, *found.names), arguments.files or found.files, True)
+    return Syntax(tuple(flags), arguments, subcommands or {})
 
 
-def _known_values() -> dict[str, tuple[str, ...]]:
-    """Names that options take besides files: of metrics, models and protocols."""
-    from prism_mt.evaluation.protocols import PROTOCOLS, SUITES
+def _words(action: argparse.Action, known: _Known) -> Words:
+    """What an option or argument takes: one of some names, a file, or a number, which nobody can complete."""
+    several = action.nargs in ("+", "*")
+    if action.choices:
+        return Words(tuple(map(str, action.choices)), False, several)
+    names = known.get(action.dest.removeprefix("metric."))
+    if names is not None:
+        return Words(tuple(names()), action.dest in _NAME_OR_FILE, several)
+    return Words((), action.type in (str, path_of), several)
+
+
+def _summary(text: str) -> str:
+    """The beginning of a help text, short enough to stand beside the option in a list."""
+    plain = " ".join(text.replace("%%", "%").split())
+    return textwrap.shorten(plain.split("; ")[0].split(" (default")[0], 70, placeholder=" …").rstrip(".")
+
+
+def _metrics() -> Sequence[str]:
     from prism_mt.metrics.registry import list_metrics
+
+    return list(list_metrics())
+
+
+def _models() -> Sequence[str]:
     from prism_mt.models.zoo import CATALOG
 
-    return {
-        "metric": tuple(list_metrics()),
-        "model": tuple(model.name for model in CATALOG),
-        "protocol": (*PROTOCOLS, *SUITES),
-    }
+    return [model.name for model in CATALOG]
 
 
-def _subcommands(commands: dict[str, list[Flag]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {"": [name for name in commands if " " not in name]}
-    for name in commands:
-        group, _, own = name.partition(" ")
-        if own:
-            found.setdefault(group, []).append(own)
-    return found
+def _protocols() -> Sequence[str]:
+    from prism_mt.evaluation.protocols import PROTOCOLS, SUITES
+
+    return [*PROTOCOLS, *SUITES]
 
 
-def _bash(commands: dict[str, list[Flag]]) -> str:
-    subcommands = _subcommands(commands)
-    cases = []
-    for name, flags in commands.items():
-        words = " ".join([*subcommands.get(name, []), *(word for flag in flags for word in flag.names)])
-        values = "".join(
-            f"            {'|'.join(flag.names)}) values={_quote(' '.join(flag.values))} ;;\n"
-            for flag in flags
-            if flag.values
-        )
-        head = f"    {_quote(name)})\n        words={_quote(words)}\n        case $option in\n"
-        cases.append(f"{head}{values}            *) ;;\n        esac ;;\n")
-    groups = {group: names for group, names in subcommands.items() if group}
-    lists = "".join(f"    {group}) subs=' {' '.join(names)} ' ;;\n" for group, names in groups.items())
-    script = _BASH.replace("@TOP@", _quote(" ".join(subcommands[""])))
-    return script.replace("@SUB@", lists).replace("@CASES@", "".join(cases))
+def _languages() -> Sequence[str]:
+    """All languages of a model of the catalog that are named one by one."""
+    from prism_mt.models.zoo import CATALOG
+
+    codes = (model.languages.split() for model in CATALOG)
+    return sorted({code for found in codes if len(found) > 1 for code in found})
 
 
-def _zsh(commands: dict[str, list[Flag]]) -> str:
-    """Zsh runs bash's function: its own `bashcompinit` is made for that."""
-    return "autoload -U +X bashcompinit && bashcompinit\n" + _bash(commands)
+def _tokenizers() -> Sequence[str]:
+    from sacrebleu.metrics.bleu import BLEU
+
+    return list(BLEU.TOKENIZERS)
 
 
-def _fish(commands: dict[str, list[Flag]]) -> str:
-    lines = ["complete -c prism -e"]
-    subcommands = _subcommands(commands)
-    from prism_mt.cli.main import COMMANDS
+def _configs() -> Sequence[str]:
+    from prism_mt.cli.configs import FOLDER
 
-    for name, text in COMMANDS.items():
-        lines.append(f"complete -c prism -n __fish_use_subcommand -f -a {name} -d {_quote(text)}")
-    for name, flags in commands.items():
-        group, _, own = name.partition(" ")
-        seen = f"__fish_seen_subcommand_from {group}"
-        others = " ".join(subcommands.get(group, []))
-        if own:
-            lines.append(f"complete -c prism -n '{seen}; and not __fish_seen_subcommand_from {others}' -a {own}")
-            seen += f"; and __fish_seen_subcommand_from {own}"
-        elif others:
-            seen += f"; and not __fish_seen_subcommand_from {others}"
-        for flag in flags:
-            spelled = " ".join(
-                f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}" for word in flag.names
-            )
-            values = (
-                f" -x -a {_quote(' '.join(flag.values))}" if flag.values else " -r" if flag.takes_value else ""
-            )
-            lines.append(f"complete -c prism -n '{seen}' {spelled} -d {_quote(flag.help[:60])}{values}")
-    return "\n".join(lines) + "\n"
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def _quote(text: str) -> str:
-    """Quote a word for any of the three shells."""
-    return "'" + text.replace("'", "’") + "'"
+def _studies() -> Sequence[str]:
+    from prism_mt.evaluation.studies.published import PAPERS
+    from prism_mt.evaluation.studies.registry import studies
+
+    return ["all", *PAPERS, *studies()]
 
 
-# The last option is looked for, since `--metric` and others take several values.
-_BASH = """_prism() {
-    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} option= words= values= subs= place
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W @TOP@ -- "$word"))
-        return
-    fi
-    case $command in
-@SUB@    esac
-    if [ "$COMP_CWORD" -gt 2 ] && [[ $subs == *" ${COMP_WORDS[2]} "* ]]; then
-        command="$command ${COMP_WORDS[2]}"
-    fi
-    for ((place = COMP_CWORD - 1; place > 1; place--)); do
-        case ${COMP_WORDS[place]} in -*) option=${COMP_WORDS[place]}; break ;; esac
-    done
-    case $command in
-@CASES@    esac
-    if [[ $word != -* && -n $values ]]; then
-        COMPREPLY=($(compgen -W "$values" -- "$word"))
-    elif [[ $word == -* || ( -z $option && -n $subs && $COMP_CWORD -eq 2 ) ]]; then
-        COMPREPLY=($(compgen -W "$words" -- "$word"))
-    else
-        COMPREPLY=($(compgen -f -- "$word"))
-    fi
+def _stores() -> Sequence[str]:
+    from prism_mt._core.cache import STORES
+
+    return STORES
+
+
+_KNOWN: _Known = {
+    "metric": _metrics,
+    "model": _models,
+    "protocol": _protocols,
+    "lang": _languages,
+    "src_lang": _languages,
+    "device": lambda: ("auto", "cpu", "cuda"),
+    "tokenize": _tokenizers,
 }
-complete -o filenames -F _prism prism
-"""
+"""Names that options take, and how to list them."""
+_KNOWN_ARGUMENTS: Mapping[str, _Known] = {
+    "metrics": {"name": _metrics},
+    "configs": {"name": _configs},
+    "models show": {"model": _models},
+    "models get": {"name": _models},
+    "models convert": {"model": _models},
+    "models digest": {"model": _models},
+    "reproduce": {"studies": _studies},
+    "reproduce list": {"studies": _studies},
+    "data list": {"studies": _studies},
+    "cache clear": {"stores": _stores},
+    "cache prune": {"stores": _stores},
+}
+"""The same for words that are no options, by command."""
+_NAME_OR_FILE = {"model"}
 
 COMMAND = Command(
     "completion",
@@ -176,6 +163,6 @@ COMMAND = Command(
     run,
     """examples:
   prism completion bash > ~/.local/share/bash-completion/completions/prism
-  source <(prism completion zsh)      # in ~/.zshrc, after compinit
+  prism completion zsh > "${fpath[1]}/_prism"      # or: source <(prism completion zsh), after compinit
   prism completion fish > ~/.config/fish/completions/prism.fish""",
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prism_mt._core.arguments import Command, Group
+from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.cli.output import PlotOptions, TableOptions, write_tables, write_text
 from prism_mt.engines.config import EngineConfig
@@ -42,6 +43,17 @@ class ReproduceOptions(Config):
         None,
         metavar="M",
     )
+    rows: list[str] = option(
+        "metrics for rows that are scored from texts, as `--metric` names them: 'BERTR=bertr[encoder=e5]', ESIM=FOLDER",
+        [],
+        metavar="ROW=METRIC",
+    )
+    segments: int | None = option(
+        "score only the first N segments of each test set, for a first look; cells are then not compared",
+        None,
+        metavar="N",
+        low=1,
+    )
     fresh: bool = option("compute everything again", False)
 
 
@@ -71,6 +83,8 @@ def run(
         data=data.folder.path,
         model=options.model,
         fresh=options.fresh,
+        rows=dict(_row(text) for text in options.rows),
+        segments=options.segments,
         config=engine,
         tell=tell if total > 1 else None,
     )
@@ -82,6 +96,13 @@ def run(
         plots.tell()
 
 
+def _row(text: str) -> tuple[str, str]:
+    row, found, metric = text.partition("=")
+    if not (row and found and metric):
+        raise PrismError(f"`rows=` needs ROW=METRIC, not {text!r}")
+    return row, metric
+
+
 def run_list(options: ListOptions, data: DataOptions, output: TableOptions) -> None:
     """Print what can be reproduced, and what it takes."""
     write_tables([studies_table(find_studies(options.studies or ["all"]), data.folder)], output)
@@ -91,6 +112,8 @@ _EPILOG = """examples:
   prism reproduce list --data DIR
   prism reproduce vamvas2023/table3 --data DIR
   prism reproduce thompson2020/figure3 --data DIR --model mini --plot figure3.pdf
+  prism reproduce mathur2019/segments-to --data DIR --rows 'BERTR=bertr[encoder=e5]' 'TrainS ESIM=FOLDER'
+  prism reproduce bawden2020wmt/kinds-segments --data DIR --model mini --segments 100
   prism reproduce all --data DIR --format json -o cells.json
 
 A run that was interrupted goes on where it stopped. Without --model nothing is computed that needs a model; the

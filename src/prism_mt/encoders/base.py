@@ -1,5 +1,6 @@
 """Interface of contextual encoders: texts in, vectors of their pieces out, from one layer or from all."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt.encoders.tokens import Tokenizer, Tokens
+from prism_mt.encoders.tokens import Tokenizer, Tokens, Windows
 from prism_mt.engines.budgets import ENCODING
+from prism_mt.text.subwords import OverlongPolicy
 
+_LOG = logging.getLogger("prism_mt")
 Own = TypeVar("Own", bound="NetworkEncoder")
 PieceVectors = NDArray[np.float32]
 """Vectors of one text: layers × pieces × width. Special tokens are left out, so an empty text has no pieces."""
@@ -32,6 +35,11 @@ class PieceEncoder(Protocol):
     """Number of layers returned."""
     width: int
 
+    @property
+    def room(self) -> int:
+        """Most pieces of a text that the network takes at once."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
         """The vectors of every text, in order."""
         ...
@@ -41,6 +49,7 @@ class NetworkEncoder(ABC):
     """A tokenizer with a network behind it; engines differ in how they run the network."""
 
     budget = ENCODING
+    overlong: OverlongPolicy = "error"
 
     def __init__(self, name: str, digest: str, layer: int | None, layers: int, tokenizer: Tokenizer) -> None:
         """Return one layer, or with None all from 0 to `layers`."""
@@ -48,16 +57,27 @@ class NetworkEncoder(ABC):
         self.layer = "all" if layer is None else str(layer)
         self.layers = layers + 1 if layer is None else 1
         self.tokenizer = tokenizer
+        self._warned = False
         self.width: int
         self.limit: int
         """Longest input, including special symbols."""
 
+    @property
+    def room(self) -> int:
+        """Most pieces of a text that the network takes at once."""
+        return self.limit - len(self.tokenizer.encode("").ids)
+
     def encode(self, texts: Sequence[str]) -> list[PieceVectors]:
-        """Encode texts, batched by length; an overlong text is an error."""
-        tokens = [self.tokenizer.encode(text) for text in texts]
-        for text, found in zip(texts, tokens, strict=True):
-            check_length(text, len(found.ids), self.limit, self.name)
-        return [states[:, kept.pieces] for states, kept in zip(self.states(tokens), tokens, strict=True)]
+        """Encode texts, batched by length.
+
+        An overlong text is an error, is truncated, or is read in overlapping windows: where a piece is in two of them,
+        its vector is their mean.
+        """
+        inputs = [self._fit(text) for text in texts]
+        states = iter(self.states([part for windows in inputs for part in windows.parts]))
+        return [
+            _join(windows.starts, [next(states)[:, part.pieces] for part in windows.parts]) for windows in inputs
+        ]
 
     def states(self, tokens: Sequence[Tokens]) -> list[PieceVectors]:
         """Vectors of all tokens, including special symbols (layers × tokens × width)."""
@@ -75,12 +95,46 @@ class NetworkEncoder(ABC):
         other.tokenizer, other.name = tokenizer, name
         return other
 
+    def _fit(self, text: str) -> Windows:
+        tokens = self.tokenizer.encode(text)
+        if len(tokens.ids) <= self.limit:
+            return Windows([0], [tokens])
+        if self.overlong == "error":
+            check_length(text, len(tokens.ids), self.limit, self.name)
+        if not self._warned:
+            self._warned = True
+            way = "in windows" if self.overlong == "window" else "up to that piece"
+            _LOG.warning(
+                "the encoder %s reads texts of more than %d pieces %s, such as %r",
+                self.name,
+                self.room,
+                way,
+                f"{text:.60}…",
+            )
+        if self.overlong == "window":
+            return tokens.windows(self.limit)
+        return Windows([0], [tokens.cut(self.limit)])
+
     def _run(self, batches: list[list[list[int]]]) -> Iterable[Iterable[NDArray[np.float32]]]:
         return map(self._forward, batches)
 
     @abstractmethod
     def _forward(self, batch: list[list[int]]) -> Iterable[NDArray[np.float32]]:
         """Compute layers × tokens × width of every sequence; the first is the longest, and the others may be padded."""
+
+
+def _join(starts: Sequence[int], parts: Sequence[PieceVectors]) -> PieceVectors:
+    """Join the vectors of windows; where windows overlap, average them."""
+    if len(parts) == 1:
+        return parts[0]
+    layers, _, width = parts[0].shape
+    pieces = starts[-1] + parts[-1].shape[1]
+    total, count = np.zeros((layers, pieces, width), np.float32), np.zeros((pieces, 1), np.float32)
+    for start, part in zip(starts, parts, strict=True):
+        total[:, start : start + part.shape[1]] += part
+        count[start : start + part.shape[1]] += 1
+    total /= count
+    return total
 
 
 def batches_by_length(lengths: Sequence[int], budget: int = ENCODING) -> Iterator[list[int]]:
@@ -113,7 +167,8 @@ def check_length(text: str, pieces: int, limit: int, name: str) -> None:
     """Fail on an overlong text: nothing is truncated silently."""
     if pieces > limit:
         raise PrismError(
-            f"a text of {pieces:,} pieces is longer than the limit of {limit:,} of the encoder {name}: {text!r:.80}"
+            f"a text of {pieces:,} pieces is longer than the limit of {limit:,} of the encoder {name}: "
+            f"{text[:60]!r} (shorten it, or set `overlong=` to truncate or window)"
         )
 
 

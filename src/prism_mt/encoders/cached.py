@@ -17,7 +17,8 @@ class StoredEncoder:
     """An encoder whose vectors come from the user's cache if available.
 
     New ones are rounded to float16 as well, so that a number does not depend on what the cache holds. With
-    `last` only the top layer is kept and given; with a mix, the sum of all layers by these weights.
+    `last` only the top layer is kept and given; with a mix, the sum of all layers by these weights. Overlong texts are
+    encoded again each time: their vectors depend on what is done with them, and there are few of them.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class StoredEncoder:
         self._kept, self._mix = kept, mix
         self.name, self.digest, self.width = encoder.name, encoder.digest, encoder.width
         self.layers = encoder.layers if kept == "all" and mix is None else 1
-        self.layer = encoder.layer
+        self.layer, self.room = encoder.layer, encoder.room
         self._store = store or Store("encodings")
         way = kept if mix is None else f"mix {mix.astype('<f4').tobytes().hex()}"
         shape = f"{self.layers} {self.width}"
@@ -50,10 +51,15 @@ class StoredEncoder:
         for start in range(0, len(missing), _CHUNK):
             chunk = missing[start : start + _CHUNK]
             packed = [self._pack(vectors) for vectors in self._encoder.encode(chunk)]
-            self._store.put((keys[text], blob) for text, blob in zip(chunk, packed, strict=True))
             for text, blob in zip(chunk, packed, strict=True):
                 known[text] = self._unpack(blob)
                 advance()
+            # A truncated text has exactly as many pieces as there is room for.
+            self._store.put(
+                (keys[text], blob)
+                for text, blob in zip(chunk, packed, strict=True)
+                if known[text].shape[1] < self.room
+            )
         return [known[text] for text in texts]
 
     def prepare(self, texts: Sequence[str], advance: Callable[[], None] = lambda: None) -> None:

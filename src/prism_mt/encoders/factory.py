@@ -22,6 +22,7 @@ from prism_mt.encoders.sentence import SentenceEncoder
 from prism_mt.encoders.sentence_transformers import MODULES, read_layout
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.languages import find_language
+from prism_mt.text.subwords import OverlongPolicy
 
 MODEL = "model"
 """The encoder of the translation model in use."""
@@ -46,6 +47,7 @@ class EncoderConfig(Config):
         None,
     )
     precision: Precision = option("precision of the encoder", "float32")
+    overlong: OverlongPolicy = option("texts of more pieces than the encoder takes", "error")
 
 
 DEFAULT = EncoderConfig()
@@ -65,7 +67,11 @@ class _Opened:
 
     def run(self, config: EncoderConfig, default: int | None = None) -> NetworkEncoder:
         """Load the network with the chosen layer; `default` replaces the published one."""
-        layer = self._layer(config, default)
+        encoder = self._load(config, self._layer(config, default))
+        encoder.overlong = config.overlong
+        return encoder
+
+    def _load(self, config: EncoderConfig, layer: int | None) -> NetworkEncoder:
         if self.network is None:
             if config.precision != "float32":
                 raise PrismError(

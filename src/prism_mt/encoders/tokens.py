@@ -18,12 +18,35 @@ class Tokens(NamedTuple):
 
     def cut(self, limit: int) -> "Tokens":
         """Drop the last pieces of a text with more than `limit` tokens; special symbols stay."""
-        if len(self.ids) <= limit:
-            return self
-        dropped = set(self.pieces[max(0, len(self.pieces) - (len(self.ids) - limit)) :])
+        return self if len(self.ids) <= limit else self._only(self.pieces[: self._room(limit)])
+
+    def windows(self, limit: int) -> "Windows":
+        """Split a text with more than `limit` tokens into windows of that size, which overlap by half or more."""
+        room = self._room(limit)
+        last = len(self.pieces) - room
+        if last <= 0:
+            return Windows([0], [self])
+        steps = -(-last // max(1, room // 2))
+        starts = [last * step // steps for step in range(steps + 1)]
+        return Windows(starts, [self._only(self.pieces[start : start + room]) for start in starts])
+
+    def _room(self, limit: int) -> int:
+        """How many pieces fit beside the special symbols."""
+        return limit - (len(self.ids) - len(self.pieces))
+
+    def _only(self, pieces: list[int]) -> "Tokens":
+        """Keep these pieces and all special symbols."""
+        dropped = set(self.pieces) - set(pieces)
         kept = [place for place in range(len(self.ids)) if place not in dropped]
         places = {place: new for new, place in enumerate(kept)}
-        return Tokens([self.ids[place] for place in kept], [places[p] for p in self.pieces if p not in dropped])
+        return Tokens([self.ids[place] for place in kept], [places[place] for place in pieces])
+
+
+class Windows(NamedTuple):
+    """Parts of a text, each with all special symbols, and the index of the first piece of each."""
+
+    starts: list[int]
+    parts: list[Tokens]
 
 
 class Tokenizer(Protocol):

@@ -24,7 +24,6 @@ CLUSTER_JOB = Budget(8192, 131072)
 """Tokens sent to an actor at a time, per thread or GPU: a few of the batches that suit the device."""
 ENCODING = 4096
 LASER_ENCODING = 12_000
-LANGUAGE_MODEL = 2048
 
 
 def search_window(width: int) -> int:

@@ -115,6 +115,7 @@ def judge(
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise PrismError(f"two sets of scores are named {', '.join(twice)} ({judgments.pair}): rename one")
+    _check_scores(judgments, protocol)
     compared = compare_metrics(judgments, metrics, protocol, resampling)
     if not compared.names:
         raise PrismError(f"{judgments.place}: no metric to judge")
@@ -133,6 +134,17 @@ def judge(
         compared.resampled,
         {metric.metric: metric.signature for metric in metrics if metric.signature},
     )
+
+
+def _check_scores(judgments: Judgments, protocol: Protocol) -> None:
+    """Refuse relative rankings under a protocol for scores: nothing would be left to judge."""
+    if protocol.level == "preferences" or judgments.preferences is None or judgments.system_scores is not None:
+        return
+    if not len(judgments.ratings):
+        raise PrismError(
+            f"{judgments.place}: these are relative rankings without scores, which {protocol.name} needs: "
+            "choose a protocol for preferences such as wmt19-darr"
+        )
 
 
 def judge_parts(

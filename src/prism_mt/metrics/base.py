@@ -9,6 +9,7 @@ from prism_mt import __version__
 from prism_mt._core.options import Config, default_of, option
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.text.parallel import Languages, Origin, Segment
+from prism_mt.text.subwords import OverlongPolicy
 
 if TYPE_CHECKING:
     from prism_mt.metrics.runtime import Runtime
@@ -185,6 +186,20 @@ class ReducesReferences(Metric):
     """A metric that scores each reference separately."""
 
     references: Literal["mean", "max"] = option("how to combine the scores of several references", "mean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandlesOverlong(Metric):
+    """A metric over a network that takes a limited number of pieces."""
+
+    overlong: OverlongPolicy = option(
+        "segments longer than the model's positions: stop, truncate them, or score them in windows", "error"
+    )
+
+    @property
+    def overlong_in_signature(self) -> str | None:
+        """The option, unless it changes no number."""
+        return None if self.overlong == "error" else self.overlong
 
 
 def sign(name: str, **values: object) -> str:

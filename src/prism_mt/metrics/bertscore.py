@@ -13,7 +13,7 @@ from prism_mt._core.options import option
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
-from prism_mt.metrics.base import SRC, Languages, Scorer, sign
+from prism_mt.metrics.base import SRC, HandlesOverlong, Languages, Scorer, sign
 from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
 from prism_mt.metrics.rarity import Rarity, Weights
 from prism_mt.metrics.registry import register
@@ -52,7 +52,7 @@ def match(
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchMetric(EncoderMetric):
+class MatchMetric(EncoderMetric, HandlesOverlong):
     """One of the three values, from one layer of the encoder, without special tokens."""
 
     value: ClassVar[Value]
@@ -70,7 +70,7 @@ class MatchMetric(EncoderMetric):
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load the encoder, and one for sources if outputs are compared with them."""
-        config = EncoderConfig(layer=self.layer, precision=runtime.encoder_precision())
+        config = EncoderConfig(layer=self.layer, precision=runtime.encoder_precision(), overlong=self.overlong)
         options = ((lambda: runtime.model(self.model)), runtime.config.offline, config)
         if self.side == "ref":
             network = open_piece_encoder(self.encoder, languages.target, *options)
@@ -156,9 +156,15 @@ class MatchScorer(PairwiseScorer):
         """Value and encoder."""
         encoder = f"{self._encoder.name}@{self._encoder.digest[:12]}"
         refs = self.references if self.side == "ref" else None
-        layer = self._encoder.layer
-        idf = self._rarity.digest[:12] if self._rarity else "no"
-        return sign(self._metric.name, value=self._metric.value, encoder=encoder, layer=layer, idf=idf, refs=refs)
+        return sign(
+            self._metric.name,
+            value=self._metric.value,
+            encoder=encoder,
+            layer=self._encoder.layer,
+            idf=self._rarity.digest[:12] if self._rarity else "no",
+            long=self._metric.overlong_in_signature,
+            refs=refs,
+        )
 
 
 def _top_layer(encoder: PieceEncoder, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:

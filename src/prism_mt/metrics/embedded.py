@@ -4,7 +4,7 @@ The weights of the learned ones are in `assets/metrics`; `benchmarks/mini` has t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -12,7 +12,16 @@ from typing import ClassVar
 from prism_mt._core.options import option
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import MODEL, open_piece_encoder
-from prism_mt.metrics.base import REF, Languages, Metric, ReducesReferences, Scorer, Side, UsesModel
+from prism_mt.metrics.base import (
+    REF,
+    HandlesOverlong,
+    Languages,
+    Metric,
+    ReducesReferences,
+    Scorer,
+    Side,
+    UsesModel,
+)
 from prism_mt.metrics.bertscore import BertScore
 from prism_mt.metrics.combined import Combined
 from prism_mt.metrics.learned import LearnedScorer, MetricSpec, read_spec, read_weights
@@ -29,7 +38,7 @@ _MATCH_WEIGHT = 5.0
 
 @register("prism-mix")
 @dataclass(frozen=True, kw_only=True)
-class PrismMix(UsesModel, ReducesReferences):
+class PrismMix(UsesModel, ReducesReferences, HandlesOverlong):
     """Prism-ref plus the best cosines between the vectors of the same model's encoder."""
 
     needs = REF
@@ -42,8 +51,8 @@ class PrismMix(UsesModel, ReducesReferences):
     @property
     def sum(self) -> Combined:
         """The two metrics and their weights."""
-        prism = PrismRef(model=self.model, references=self.references)
-        matches = BertScore(model=self.model, references=self.references, encoder=MODEL)
+        prism = PrismRef(model=self.model, references=self.references, overlong=self.overlong)
+        matches = BertScore(model=self.model, references=self.references, encoder=MODEL, overlong=self.overlong)
         return Combined(terms=((1.0, prism), (self.match_weight, matches)))
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
@@ -56,7 +65,7 @@ class PrismMix(UsesModel, ReducesReferences):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EmbeddedLearned(ReducesReferences):
+class EmbeddedLearned(ReducesReferences, HandlesOverlong):
     """A learned metric whose weights come with the package, in all languages of the embedded model."""
 
     needs = REF
@@ -85,7 +94,7 @@ class EmbeddedLearned(ReducesReferences):
             MODEL,
             languages.target,
             lambda: runtime.model(DEFAULT_MODEL),
-            config=replace(spec.encoder_config, precision=runtime.encoder_precision()),
+            config=spec.encoder_config(runtime.encoder_precision(), self.overlong),
             digest=spec.encoder_digest,
         )
         return LearnedScorer(self, network, StoredEncoder(encoder))
@@ -99,10 +108,10 @@ class Esim(EmbeddedLearned):
 
 @register("paresim")
 @dataclass(frozen=True, kw_only=True)
-class ParEsim(Paraphrased):
+class ParEsim(Paraphrased, HandlesOverlong):
     """The embedded ESIM, averaged over the reference and its paraphrases."""
 
     @property
     def plain(self) -> Metric:
         """ESIM."""
-        return Esim()
+        return Esim(overlong=self.overlong)

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.base import Pair, TokenScores
 from prism_mt.models.directory import ModelDirectory
-
-OverlongPolicy = Literal["error", "truncate", "window"]
+from prism_mt.text.subwords import OverlongPolicy
 
 
 @dataclass(frozen=True)

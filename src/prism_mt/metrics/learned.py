@@ -23,13 +23,15 @@ from prism_mt._core.files import write_atomically
 from prism_mt._core.options import from_table, option, option_of
 from prism_mt.encoders.base import PieceEncoder, PieceVectors
 from prism_mt.encoders.cached import StoredEncoder
+from prism_mt.encoders.ct2 import Precision
 from prism_mt.encoders.factory import EncoderConfig, must_be_fetched, open_both_encoders, open_piece_encoder
-from prism_mt.metrics.base import Languages, Metric, ReducesReferences, Side, UsesModel, sign
+from prism_mt.metrics.base import HandlesOverlong, Languages, Metric, ReducesReferences, Side, UsesModel, sign
 from prism_mt.metrics.learned_network import Kind, RegressionNetwork, cut, network_shapes
 from prism_mt.metrics.pairwise import EncoderMetric, PairwiseScorer
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.storage import Storage, pack, unpack
+from prism_mt.text.subwords import OverlongPolicy
 
 CONFIG = "metric.json"
 WEIGHTS = "weights.safetensors"
@@ -59,10 +61,10 @@ class MetricSpec:
     digest: str = ""
     """Digest of the weights."""
 
-    @property
-    def encoder_config(self) -> EncoderConfig:
-        """Which layers the encoder has to give."""
-        return EncoderConfig(layer="all" if self.layer is None else self.layer)
+    def encoder_config(self, precision: Precision, overlong: OverlongPolicy) -> EncoderConfig:
+        """The layers that the network reads, computed as asked for."""
+        layer: int | Literal["all"] = "all" if self.layer is None else self.layer
+        return EncoderConfig(layer=layer, precision=precision, overlong=overlong)
 
 
 def is_metric_directory(folder: Path) -> bool:
@@ -124,7 +126,7 @@ def read_weights(folder: Path, spec: MetricSpec) -> dict[str, NDArray[np.float32
 
 @register("learned")
 @dataclass(frozen=True, kw_only=True)
-class Learned(UsesModel, ReducesReferences):
+class Learned(UsesModel, ReducesReferences, HandlesOverlong):
     """A network over the vectors of an encoder, trained on human judgments (`prism metric train`)."""
 
     served = False
@@ -172,7 +174,7 @@ class Learned(UsesModel, ReducesReferences):
                 f"to fetch it, pass `encoder=` {spec.encoder}"
             )
         model, offline = (lambda: runtime.model(self.model)), runtime.config.offline or not named
-        config = dataclasses.replace(spec.encoder_config, precision=runtime.encoder_precision())
+        config = spec.encoder_config(runtime.encoder_precision(), self.overlong)
         options = (model, offline, config, spec.encoder_digest)
         # The mix is all that is needed of several layers, at a fraction of their size.
         mix = network.mix if spec.layer is None else None
@@ -213,6 +215,10 @@ class LearnedMetric(Protocol):
     @property
     def references(self) -> Literal["mean", "max"]:
         """How the scores of several references become one."""
+
+    @property
+    def overlong_in_signature(self) -> str | None:
+        """What happens to texts that are longer than the encoder takes."""
 
     @property
     def label(self) -> str:
@@ -286,6 +292,7 @@ class LearnedScorer(PairwiseScorer):
             weights=self._spec.digest[:12],
             encoder=f"{self._encoder.name}@{self._encoder.digest[:12]}",
             pieces=self._spec.pieces,
+            long=self._metric.overlong_in_signature,
             side=self.side,
             trained=None if self._spec.side == self.side else self._spec.side,
             refs=self.references if self.side == "ref" else None,

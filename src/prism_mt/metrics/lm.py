@@ -12,8 +12,7 @@ from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt._core.options import option
 from prism_mt.encoders.base import batches_by_length, check_length, reading
 from prism_mt.encoders.pretrained import load_pretrained
-from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore, sign
-from prism_mt.metrics.forced_decoding import OverlongPolicy
+from prism_mt.metrics.base import HandlesOverlong, Languages, Scorer, Segment, SegmentScore, sign
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import ModelDirectory, is_model_directory
@@ -111,7 +110,7 @@ class HuggingFaceModel:
 
 @register("lm")
 @dataclass(frozen=True, kw_only=True)
-class LanguageModelMetric(Metric):
+class LanguageModelMetric(HandlesOverlong):
     """Mean log-probability of the output under a language model, regardless of source and reference."""
 
     served = False
@@ -120,9 +119,6 @@ class LanguageModelMetric(Metric):
     needs_language = True
 
     language_model: Path | None = option("lm: folder of a language model", None, metavar="DIR")
-    overlong: OverlongPolicy = option(
-        "segments longer than the model's positions: stop, truncate them, or score them in windows", "error"
-    )
 
     def open(self, runtime: Runtime, languages: Languages) -> Scorer:
         """Load one of our model directories or a Hugging Face folder."""
@@ -154,8 +150,8 @@ class LanguageModelScorer(Scorer):
 
     def signature(self, references: int = 1) -> str:
         """Which model."""
-        overlong = None if self._metric.overlong == "error" else self._metric.overlong
-        return sign(self._metric.name, model=self._model.name, reduction="mean", log="e", long=overlong)
+        long = self._metric.overlong_in_signature
+        return sign(self._metric.name, model=self._model.name, reduction="mean", log="e", long=long)
 
     def _means(self, texts: Sequence[Sequence[Window]]) -> list[float]:
         """Average over the counted tokens in all windows of every text."""

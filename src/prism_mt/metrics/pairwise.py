@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from prism_mt._core.files import path_of
 from prism_mt._core.options import option
 from prism_mt.metrics.base import REF, ReducesReferences, Scorer, Segment, SegmentScore, Side, UsesModel
 
@@ -36,7 +37,11 @@ class EncoderMetric(UsesModel, ReducesReferences):
     def label(self) -> str:
         """Always include the encoder: without it, a value invites comparison with published ones."""
         label = super().label
-        return label if "encoder=" in label else f"{self.name}[encoder={self.encoder}]"
+        if "encoder=" in label:
+            return label
+        # The model's own, which is the default: its name says more than the word "model".
+        rest = label.removeprefix(self.name).strip("[]")
+        return f"{self.name}[{','.join(filter(None, (f'encoder={path_of(self.model).name}', rest)))}]"
 
     @property
     def models(self) -> frozenset[str]:

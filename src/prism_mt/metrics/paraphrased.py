@@ -13,14 +13,13 @@ from prism_mt.generate.cached import StoredLists
 from prism_mt.generate.generator import Generator
 from prism_mt.generate.nbest import open_lists
 from prism_mt.generate.options import Method, SearchConfig
-from prism_mt.metrics.base import REF, Languages, Metric, Scorer, Segment, SegmentScore, UsesModel
+from prism_mt.metrics.base import REF, HandlesOverlong, Languages, Metric, Scorer, Segment, SegmentScore, UsesModel
 from prism_mt.metrics.learned import Learned
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.sacrebleu import Bleu, Chrf
 
 _CHUNK = 256
-_GROUPS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +48,7 @@ class Paraphrased(UsesModel):
         metavar="B",
         low=1,
     )
+    paraphrase_groups: int = option("groups of that beam, if the search is diverse", 10, metavar="G", low=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,11 +92,11 @@ class Paraphrased(UsesModel):
 
     def search(self) -> SearchConfig:
         """Return the search; the beam stays the same while it suffices, so that cached lists serve other counts."""
-        groups = _GROUPS if self.paraphrase_method == "diverse" else 1
-        beam = self.paraphrase_beam or max(30, -(-self.count // groups) * groups)
+        groups = self.paraphrase_groups if self.paraphrase_method == "diverse" else 1
+        beam = self.paraphrase_beam or -(-max(30, self.count) // groups) * groups
         if beam < self.count:
             raise PrismError(f"a beam of {beam} cannot yield {self.count} paraphrases: set a larger one")
-        return SearchConfig(method=self.paraphrase_method, n=beam, beam=beam, groups=_GROUPS)
+        return SearchConfig(method=self.paraphrase_method, n=beam, beam=beam, groups=self.paraphrase_groups)
 
     def _generator(self, runtime: Runtime) -> Generator:
         search = self.search()
@@ -133,7 +133,7 @@ class ParChrf(Paraphrased):
 
 @register("parlearned")
 @dataclass(frozen=True, kw_only=True)
-class ParaphrasedLearned(Paraphrased):
+class ParaphrasedLearned(Paraphrased, HandlesOverlong):
     """A learned metric, averaged over the reference and its paraphrases (`par:FOLDER`)."""
 
     folder: Path = option("learned: folder written by `prism metric train`", metavar="DIR")
@@ -146,7 +146,7 @@ class ParaphrasedLearned(Paraphrased):
     @property
     def plain(self) -> Metric:
         """The learned metric."""
-        return Learned(folder=self.folder, model=self.model)
+        return Learned(folder=self.folder, model=self.model, overlong=self.overlong)
 
     @property
     def label(self) -> str:

@@ -14,6 +14,7 @@ from prism_mt.engines.scheduler import CLUSTER_WINDOW, WINDOW, score_pairs
 from prism_mt.metrics.base import (
     REF,
     SRC,
+    HandlesOverlong,
     Languages,
     ReducesReferences,
     Scorer,
@@ -24,7 +25,7 @@ from prism_mt.metrics.base import (
     UsesModel,
     sign,
 )
-from prism_mt.metrics.forced_decoding import OverlongPolicy, PairEncoder, Text
+from prism_mt.metrics.forced_decoding import PairEncoder, Text
 from prism_mt.metrics.registry import register
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import ModelDirectory
@@ -39,7 +40,7 @@ _DIRECTION_HELP = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrismMetric(UsesModel):
+class PrismMetric(UsesModel, HandlesOverlong):
     """Base of the Prism metrics: forced decoding of one text given the other."""
 
     needs_language = True
@@ -53,10 +54,6 @@ class PrismMetric(UsesModel):
     )
     reduction: Literal["mean", "sum"] = option("mean log-probability per token, or their sum", "mean")
     temperature: float = option("divides the logits before the softmax", 1.0, metavar="T", low=1e-3, high=1e3)
-    overlong: OverlongPolicy = option(
-        "segments longer than the model's positions: stop, truncate them, or score them in windows", "error"
-    )
-
     context: int = option(
         "earlier segments of a document (--documents) that stand before a segment on both sides; only its own pieces "
         "count",
@@ -205,9 +202,11 @@ class PrismScorer(Scorer):
             sys="mean",
             log="e",
             temp=f"{metric.temperature:g}",
-            long=metric.overlong if metric.overlong != "error" else None,
+            long=metric.overlong_in_signature,
             context=metric.context or None,
             engine=f"{engine.name}-{engine.dtype}",
+            # What else is in a batch changes the last bits of activations, and so how they are rounded to 8 bits.
+            batch="varies" if engine.dtype.startswith("int8") else None,
         )
 
     def _check_languages(self) -> None:

@@ -17,11 +17,18 @@ _SPECIAL = {
     "±": "$\\pm$",
     "≤": "$\\leq$",
     "≥": "$\\geq$",
+    "≠": "$\\neq$",
     "∆": "$\\Delta$",
+    "τ": "$\\tau$",
+    "→": "$\\rightarrow$",
+    "·": "$\\cdot$",
+    "▁": "\\_",
     "…": "\\dots{}",
     "\u00a0": "~",
     **{character: f"\\{character}" for character in "{}$&#_%"},
 }
+_WIDE = 68
+"""Characters in a line of a table that is wider than the text of an article in ten points."""
 
 
 def to_latex(table: Table) -> str:
@@ -31,7 +38,10 @@ def to_latex(table: Table) -> str:
     """
     letters = "".join(column.align[0] for column in table.columns)
     lines = [f"% {printable(signature)}" for signature in table.signatures]
-    lines += ["\\begin{table}", "\\centering", f"\\begin{{tabular}}{{{letters}}}", "\\toprule"]
+    lines += ["\\begin{table}", "\\centering"]
+    if _characters(table) > _WIDE:
+        lines += ["\\small", "\\setlength{\\tabcolsep}{3pt}"]
+    lines += [f"\\begin{{tabular}}{{{letters}}}", "\\toprule"]
     lines += [" & ".join(escape_latex(column.title) for column in table.columns) + " \\\\", "\\midrule"]
     for r, row in enumerate(table.rows):
         cells = [_cell(value, table.columns[c], (r, c) in table.bold) for c, value in enumerate(row)]
@@ -46,6 +56,15 @@ def to_latex(table: Table) -> str:
 def escape_latex(text: str) -> str:
     """Escape text for LaTeX."""
     return "".join(_SPECIAL.get(character, character) for character in printable(text))
+
+
+def _characters(table: Table) -> int:
+    """Width of a line in characters; two and a bit fit between columns."""
+    columns = zip(*([*map(format_value, row, table.columns)] for row in table.rows), strict=True)
+    cells = list(columns) or [()] * len(table.columns)
+    return sum(
+        2 + max(map(len, (column.title, *texts))) for column, texts in zip(table.columns, cells, strict=True)
+    )
 
 
 def _sentence(text: str) -> str:

@@ -19,7 +19,7 @@ from prism_mt import __version__
 from prism_mt.evaluation.buckets import Buckets
 from prism_mt.evaluation.compare import Comparison, Significance, agreements
 from prism_mt.evaluation.words import WordAnalysis, analyze_words
-from prism_mt.metrics.base import TokenTrace
+from prism_mt.metrics.base import ErrorSpan, TokenTrace
 from prism_mt.report import svg
 from prism_mt.report.compare import (
     RANKS,
@@ -43,7 +43,7 @@ from prism_mt.text.parallel import Languages, ParallelText
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_SCRIPTS = ("elements", "words", "scatter", "segments", "page")
+_SCRIPTS = ("elements", "words", "errors", "scatter", "segments", "page")
 """Files of the page's script, in the order in which they use one another."""
 
 Traces = list[list[tuple[TokenTrace, ...]]]
@@ -104,6 +104,7 @@ def render_page(page: Page) -> str:
         ranks=RANKS,
         about=about(page.options),
         warnings=_warnings(page, flags),
+        has_spans=any(one.metric.spans is not None for one in page.comparisons),
     )
 
 
@@ -246,6 +247,11 @@ def _data(page: Page, flags: list[dict[int, list[str]]], words: WordAnalysis | N
             metric: [[[_trace(trace) for trace in traces] for traces in row] for row in rows]
             for metric, rows in page.traces.items()
         },
+        "spans": {
+            one.metric.metric: [[[_span(span) for span in spans] for spans in row] for row in one.metric.spans]
+            for one in page.comparisons
+            if one.metric.spans is not None
+        },
     }
 
 
@@ -253,6 +259,10 @@ def _trace(trace: TokenTrace) -> tuple[str, str, str]:
     """Direction, pieces and hundredths of log-probabilities; long strings are small and quick to parse."""
     pieces = "\n".join(piece.replace("\n", "⏎") for piece in trace.pieces)
     return trace.direction, pieces, " ".join(str(round(-100 * score)) for score in trace.scores)
+
+
+def _span(span: ErrorSpan) -> tuple[str, int, int, str, int, int]:
+    return span.part, span.start, span.end, span.severity, round(100 * span.probability), span.reference
 
 
 def _packed(data: dict[str, Any]) -> str:

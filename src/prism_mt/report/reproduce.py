@@ -2,23 +2,33 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prism_mt._core.cache import Store
+from prism_mt._core.environment import peak_memory
 from prism_mt.engines.config import EngineConfig
 from prism_mt.evaluation.studies.base import Comparison, Study, StudyResult, Verdict
 from prism_mt.evaluation.studies.data import DataFolder, default_data_folder
 from prism_mt.evaluation.studies.registry import find_studies
 from prism_mt.evaluation.studies.run import run_studies
 from prism_mt.evaluation.studies.workspace import Workspace
+from prism_mt.metrics.base import Metric
+from prism_mt.metrics.registry import make_metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.report.table import Column, Format, Table, Value, number, render_all
 
 VERDICTS: tuple[Verdict, ...] = ("equal", "close", "different", "not run")
 _MARKS: dict[Verdict, str] = {"equal": "=", "close": "~", "different": "≠"}
+_PREFACE = """Every table and figure of the papers, ours beside the published cells, as `prism reproduce` makes them
+(`--format markdown`). `prism data list` names the files and their sources. A cell is *equal* if it is the same at the
+printed precision, *close* if it is within the tolerance of its study (.002 for correlations and taus, .2 where a paper
+prints them times 100), *different* otherwise. Notes below a table say what is known about cells that differ, what was
+tried, and what cells that were not run need.
+"""
 _LEGEND = "ours = equal as printed, ~ within the tolerance of the published value behind it, ≠ different from it"
 
 
@@ -27,6 +37,8 @@ class Reproduction:
     """Studies that were run, each cell beside the published one."""
 
     results: tuple[StudyResult, ...]
+    cost: str = ""
+    """What the run took: time and memory."""
 
     def count(self, verdict: Verdict) -> int:
         """Count the cells of all studies with a verdict."""
@@ -38,7 +50,10 @@ class Reproduction:
         cells = sum(self.count(verdict) for verdict in VERDICTS)
         counts = ", ".join(f"{self.count(verdict):,} {verdict}" for verdict in VERDICTS)
         studies = len(self.results)
-        return f"{studies} {'study' if studies == 1 else 'studies'}, {cells:,} published cells: {counts}"
+        partial = sum(result.count("partial") for result in self.results)
+        more = f", {partial:,} not compared (only some segments)" if partial else ""
+        noun = "study" if studies == 1 else "studies"
+        return f"{studies} {noun}, {cells + partial:,} published cells: {counts}{more}"
 
     def tables(self) -> list[Table]:
         """A table per study with computed cells, and one of all studies where there are several."""
@@ -58,7 +73,16 @@ class Reproduction:
             return json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n"
         if format == "tsv":
             return render_all([cells_table(self.results)], format)
-        return render_all(self.tables(), format, width) + f"\n{self.summary}\n"
+        if format == "markdown" and len(self.results) > 1:
+            return self._page()
+        cost = f"{self.cost}\n" if self.cost else ""
+        return render_all(self.tables(), format, width) + f"\n{self.summary}\n{cost}"
+
+    def _page(self) -> str:
+        """A document of its own: the summary first, then every study."""
+        *tables, overview = self.tables()
+        head = f"# The papers' tables, made again\n\n{_PREFACE}\n**{self.summary}**\n\n{self.cost}\n\n"
+        return head + render_all([overview, *tables], "markdown")
 
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n")
@@ -69,6 +93,8 @@ def reproduce(
     data: Path | str | None = None,
     model: str | None = None,
     fresh: bool = False,
+    rows: Mapping[str, Metric | str] | None = None,
+    segments: int | None = None,
     config: EngineConfig | None = None,
     runtime: Runtime | None = None,
     tell: Callable[[StudyResult], None] | None = None,
@@ -76,16 +102,31 @@ def reproduce(
     """Make published tables again and compare them cell by cell.
 
     A study is `vamvas2023/table3`, a paper's name, or `all` (the default), which skips what lacks data or a model.
-    `data` is the folder of public data, `model` computes the rows that need one. What an interrupted run has computed
-    is not computed again unless it is to be `fresh`; `tell` is called after every study.
+    `data` is the folder of public data, `model` computes the rows that need one. `rows` names metrics for rows of
+    tables that are scored from texts, such as `{"BERTR": "bertr[encoder=bert,layer=-1]"}`. With `segments`, only so
+    many of each test set are scored, for a first look, and cells are not compared. What an interrupted run has
+    computed is not computed again unless it is to be `fresh`; `tell` is called after every study.
     """
+    start = time.perf_counter()
     names = studies or ("all",)
     runtime = runtime or Runtime(config)
     store = Store("studies") if runtime.config.cache else None
     folder = DataFolder(Path(data) if data is not None else default_data_folder())
-    work = Workspace(folder, runtime, model, store, fresh)
+    made = {row: make_metric(metric) for row, metric in (rows or {}).items()}
+    work = Workspace(folder, runtime, model, store, fresh, made, segments)
     skip = any("/" not in name for name in names)
-    return Reproduction(tuple(run_studies(find_studies(names), work, skip, tell)))
+    results = tuple(run_studies(find_studies(names), work, skip, tell))
+    cost = describe_cost(time.perf_counter() - start, peak_memory())
+    return Reproduction(
+        results, cost if fresh else f"{cost} What was known from earlier runs was not computed again."
+    )
+
+
+def describe_cost(seconds: float, memory: int | None) -> str:
+    """Say what a run took."""
+    minutes, rest = divmod(round(seconds), 60)
+    took = f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"The run took {took}{f' and at most {memory / 1e9:.2f} GB of memory' if memory else ''}."
 
 
 def result_table(result: StudyResult) -> Table:
@@ -101,9 +142,12 @@ def result_table(result: StudyResult) -> Table:
     columns = (Column(""), *(Column(title, align="right") for title in table.columns))
     caption = f"{study.id} ({study.paper}): {table.title}"
     counts = ", ".join(f"{result.count(verdict)} {verdict}" for verdict in VERDICTS)
-    notes = [counts, *([_LEGEND] if rows else []), *table.notes, *_reasons(result.cells)]
+    compared = rows and result.segments is None and not table.figure
+    notes = [counts, *([_LEGEND] if compared else []), *table.notes, *_reasons(result.cells)]
     if result.model is not None:
         notes.append(f"model: {result.model}")
+    if result.segments is not None:
+        notes.append(f"ours: of the first {result.segments:,} segments only, with the published value in brackets")
     return Table(columns, tuple(rows), caption, notes=tuple(notes))
 
 
@@ -152,6 +196,8 @@ def _shown(study: Study, cell: Comparison | None) -> str | None:
     ours = f"{cell.ours:.{digits}f}"
     if cell.published is None:
         return ours
+    if cell.verdict == "partial":
+        return f"{ours} ({cell.published:.{digits}f})"
     mark = _MARKS[cell.verdict]
     return f"{ours} {mark}" if cell.verdict == "equal" else f"{ours} {mark}{cell.published:.{digits}f}"
 

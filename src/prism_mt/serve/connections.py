@@ -91,12 +91,13 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the port before announcing it."""
+    """Open the port; who connects from now on waits until the server answers."""
     try:
         [(family, kind, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         found = socket.socket(family, kind)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
+        found.listen()
         return found
     except OSError as error:
         remedy = ": choose another --port" if error.errno == errno.EADDRINUSE else ""

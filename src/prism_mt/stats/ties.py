@@ -19,15 +19,6 @@ class TieCalibration:
     all_tied: float
 
 
-def accuracy_with_ties(human: Matrix, metric: Matrix, epsilon: float = 0.0) -> float:
-    """Mean over segments of the share of pairs that humans and metric order, or tie, alike.
-
-    Two outputs tie for the metric if their scores differ by at most `epsilon`. NaN if there is no pair.
-    """
-    right, weight = pair_outcomes(human, metric, epsilon)
-    return float(weight @ right) if len(weight) else float("nan")
-
-
 def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
     """Try every score difference within a segment as epsilon and keep the first best."""
     pairs = _pairs(human, metric)
@@ -51,8 +42,9 @@ def calibrate_ties(human: Matrix, metric: Matrix) -> TieCalibration:
 def pair_outcomes(human: Matrix, metric: Matrix, epsilon: float) -> tuple[Vector, Vector]:
     """Whether a metric is right (1 or 0) about every pair of outputs of one segment, and each pair's weight.
 
-    The weights add up to 1, so that their product with the outcomes is `accuracy_with_ties`. The order of the pairs
-    depends only on which cells are known.
+    Two outputs tie for the metric if their scores differ by at most `epsilon`. The weights add up to 1, so that their
+    product with the outcomes is the mean over segments of the share of pairs that humans and metric order, or tie,
+    alike. The order of the pairs depends only on which cells are known.
     """
     pairs = _pairs(human, metric)
     if pairs is None:

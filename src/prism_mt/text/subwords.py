@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from prism_mt._core.errors import PrismError
+
+OverlongPolicy = Literal["error", "truncate", "window"]
+"""What happens to a text of more pieces than a network takes."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.run import run_studies
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.sacrebleu import Bleu
 
 FILE = "wmt19_da_sys.tsv.xz"
 
@@ -57,6 +58,21 @@ def test_what_is_missing_is_told_before_anything_starts(tmp_path: Path) -> None:
     [skipped] = run_studies([lacking], workspace(tmp_path), skip=True)
     assert skipped.cells[0].verdict == "not run"
     assert FILE in skipped.cells[0].reason
+
+
+def test_rows_and_segments_are_for_studies_that_score_texts(tmp_path: Path) -> None:
+    def score(work: Workspace, table: PublishedTable) -> Cells:
+        return {(row, "a"): 0.5 for row in work.metrics_of(table, {})}
+
+    texts = study("p/a", score, scores_texts=True)
+    made = Workspace(DataFolder(tmp_path), Runtime(), rows={"row": Bleu()}, segments=3)
+    [found] = run_studies([texts], made, skip=False)
+    assert [(cell.ours, cell.verdict) for cell in found.cells] == [(0.5, "partial")]
+    for lacking in (Workspace(DataFolder(tmp_path), Runtime(), rows={"rwo": Bleu()}), made):
+        with pytest.raises(PrismError, match="no row '(rwo|row)' that these studies score from texts"):
+            list(run_studies([study("p/b", value)], lacking, skip=True))
+    with pytest.raises(PrismError, match="`segments=` is for studies that score texts"):
+        list(run_studies([study("p/b", value)], Workspace(DataFolder(tmp_path), Runtime(), segments=3), skip=True))
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ from made import make_model, make_vocabulary, random_weights
 from numpy.typing import NDArray
 
 from prism_mt import Chrf, EngineConfig, PrismError, PrismRef, PrismSrc, Scores, explain, score
+from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.classifier import FILE, PARTS, SIDES, SpanClassifier, load_classifier, save_classifier
 from prism_mt.metrics.spans.error_free import WIDTH, ErrorFree, save_error_free
 from prism_mt.metrics.spans.features import NAMES
+from prism_mt.metrics.spans.finder import SpanReader
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
+from prism_mt.text.parallel import Languages
 
 CAND, REF = ["She bought two apples.", "A red hall."], ["She bought three apples.", "A red hall."]
 
@@ -130,3 +133,11 @@ def test_an_encoder_with_pieces_of_its_own(tmp_path: Path) -> None:
     found = score(CAND, ref=REF, lang="en", metrics=PrismRef(model=str(model.folder)), spans=True).item()
     assert found.spans is not None
     assert [span.text for span in found.spans[0]] == ["two", "three"]
+
+
+def test_all_languages_share_one_network(model: ModelDirectory) -> None:
+    runtime, metric = Runtime(), PrismRef(model=str(model.folder))
+    readers = [SpanReader(metric, runtime, Languages(language)) for language in ("en", "de")]
+    loaded = [encoder._loaded for reader in readers for encoder in reader._encoders.values()]  # type: ignore[attr-defined]
+    assert len(loaded) == 2
+    assert loaded[0] is loaded[1]

@@ -1,6 +1,7 @@
 """Readers of metric scores: our TSV, mt-metrics-eval, shared-task submissions, predictions in JSON."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,11 +105,12 @@ def _read_table(path: Path, pair: str | None) -> list[MetricScores]:
 def _read_submission(path: Path) -> list[MetricScores]:
     """Read a submission: METRIC LP TESTSET [REFERENCE] SYSTEM SCORE, or with a segment number before the score.
 
-    The file name says whether it holds segment or system scores (`.seg.`, `-seglevel`, `.sys.`). Test sets and
-    references other than those of a metric's first line become separate metrics, with these in their names.
+    The file name says whether it holds segment or system scores (`.seg.`, `-seglevel`, `.sys.`). Of a metric with
+    several references, those named as the test set count, or those of most lines; others become separate metrics, with
+    test set and reference in their names.
     """
     collectors: dict[tuple[str, str, tuple[str, ...]], Collector] = {}
-    main: dict[str, tuple[str, ...]] = {}
+    settings: dict[str, Counter[tuple[str, ...]]] = {}
     about_segments = "seg" in path.name
     for where, line in numbered_lines(path):
         values = line.split("\t") if "\t" in line else line.split()
@@ -118,17 +120,23 @@ def _read_submission(path: Path) -> list[MetricScores]:
             raise PrismError(f"{where}: expected METRIC LP TESTSET SYSTEM {'SID ' * about_segments}SCORE")
         metric, languages = values[0], values[place]
         setting = tuple(after[: -3 if about_segments else -2])
-        main.setdefault(metric, setting)
+        settings.setdefault(metric, Counter())[setting] += 1
         collector = collectors.setdefault((metric, languages, setting), Collector("", languages))
         value = number(after[-1], where)
         if about_segments:
             collector.rating(after[-3], after[-2], value)
         else:
             collector.system_score(after[-2], value)
+    main = {metric: _main_setting(counts) for metric, counts in settings.items()}
     return [
         collector.metric(metric if setting == main[metric] else " ".join((metric, *setting)))
         for (metric, _, setting), collector in collectors.items()
     ]
+
+
+def _main_setting(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
+    """Choose among test sets with references: one and the same name for both first, then the most lines."""
+    return max(counts, key=lambda setting: (len(set(setting)) == 1, counts[setting]))
 
 
 def _read_json(path: Path, pair: str) -> list[MetricScores]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from prism_mt.evaluation.studies.published import MODEL, PublishedTable
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 Cells = Mapping[tuple[str, str], float]
 """Computed values by row and column; cells that cannot be computed are left out."""
-Verdict = Literal["equal", "close", "different", "not run", "unpublished"]
+Verdict = Literal["equal", "close", "different", "not run", "partial", "unpublished"]
+"""`partial`: computed on a part of the test set, and so not comparable."""
 ModelUse = Literal["none", "optional", "required"]
 Run = Callable[["Workspace", PublishedTable], Cells]
 """Computes the cells of a table."""
@@ -33,6 +34,8 @@ class Study:
     """Names in the catalog of data files."""
     model: ModelUse = "none"
     run: Run | None = None
+    scores_texts: bool = False
+    """Whether its rows are scored from texts, so that other metrics can take their place."""
 
     @property
     def state(self) -> str:
@@ -65,14 +68,16 @@ class StudyResult:
     cells: tuple[Comparison, ...]
     model: str | None = None
     """The model that computed the rows that need one."""
+    segments: int | None = None
+    """How many segments of each test set were used, if not all."""
 
     def count(self, verdict: Verdict) -> int:
         """Count the cells with a verdict."""
         return sum(cell.verdict == verdict for cell in self.cells)
 
 
-def compare_cells(study: Study, ours: Cells, model: str | None = None) -> StudyResult:
-    """Put computed cells beside the published ones."""
+def compare_cells(study: Study, ours: Cells, model: str | None = None, segments: int | None = None) -> StudyResult:
+    """Put computed cells beside the published ones; with only some segments, computed cells are not compared."""
     table = study.table
     found = [_compare(table, row, column, value, ours) for row, column, value in table.cells()]
     printed = {(cell.row, cell.column) for cell in found}
@@ -81,7 +86,9 @@ def compare_cells(study: Study, ours: Cells, model: str | None = None) -> StudyR
         for (row, column), value in ours.items()
         if (row, column) not in printed and table.figure
     ]
-    return StudyResult(study, tuple(found), model)
+    if segments is not None:
+        found = [cell if cell.ours is None else replace(cell, verdict="partial") for cell in found]
+    return StudyResult(study, tuple(found), model, segments)
 
 
 def _compare(table: PublishedTable, row: str, column: str, published: float, ours: Cells) -> Comparison:

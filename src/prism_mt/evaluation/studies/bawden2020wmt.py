@@ -1,4 +1,4 @@
-"""parBLEU and parchrF++ at WMT20 (Bawden et al. 2020): references with paraphrases of a model beside them."""
+"""parBLEU, parchrF++ and parESIM at WMT20 (Bawden et al. 2020): references with paraphrases of a model beside them."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,14 @@ from prism_mt.evaluation.studies.wmt19 import COMPLETE, DARR, JUDGED, TEXTS, cor
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.generate.options import Method
 from prism_mt.metrics.base import Metric
-from prism_mt.metrics.paraphrased import ParBleu, ParChrf
+from prism_mt.metrics.embedded import ParEsim
+from prism_mt.metrics.paraphrased import Paraphrased, ParBleu, ParChrf
 from prism_mt.models.resolve import DEFAULT_MODEL
 
 _BEAMS = 100
 """The paper takes the first paraphrases of one list of this length."""
+_FAMILIES: dict[str, type[Paraphrased]] = {"parchrf": ParChrf, "paresim": ParEsim, "": ParBleu}
+"""Metrics by what is in the names of their tables; that of ESIM has the package's own weights."""
 _METHODS: dict[str, Method] = {"sampled": "sample", "n-best": "beam", "diverse": "diverse"}
 
 
@@ -23,8 +26,10 @@ _METHODS: dict[str, Method] = {"sampled": "sample", "n-best": "beam", "diverse":
         for name in ("parbleu-systems", "parchrf-systems", "replaced-systems", "kinds-systems")
     ),
     "bawden2020wmt/outliers",
+    "bawden2020wmt/paresim-systems",
     files=(JUDGED, TEXTS),
     model="optional",
+    scores_texts=True,
 )
 def systems(work: Workspace, table: PublishedTable) -> Cells:
     """Pearson of systems; without a model only where no paraphrases are needed."""
@@ -39,9 +44,10 @@ def systems(work: Workspace, table: PublishedTable) -> Cells:
 
 
 @runs(
-    *(f"bawden2020wmt/{name}-segments" for name in ("parbleu", "parchrf", "replaced", "kinds")),
+    *(f"bawden2020wmt/{name}-segments" for name in ("parbleu", "parchrf", "paresim", "replaced", "kinds")),
     files=(DARR, TEXTS),
     model="optional",
+    scores_texts=True,
 )
 def segments(work: Workspace, table: PublishedTable) -> Cells:
     """Tau on official preferences; without a model only where no paraphrases are needed."""
@@ -54,12 +60,9 @@ def _cells(
     pairs: list[str] | tuple[str, ...],
     value: Callable[[Metric, str], float],
 ) -> Cells:
-    found = {}
-    for row in table.rows:
-        metric = _metric(table.id, row, work.model)
-        if metric is not None:
-            found.update({(row, pair): value(metric, pair) for pair in pairs})
-    return found
+    made = {row: _metric(table.id, row, work.model) for row in table.rows}
+    metrics = work.metrics_of(table, {row: metric for row, metric in made.items() if metric is not None})
+    return {(row, pair): value(metric, pair) for row, metric in metrics.items() for pair in pairs}
 
 
 def _metric(table: str, row: str, model: str | None) -> Metric | None:
@@ -67,14 +70,14 @@ def _metric(table: str, row: str, model: str | None) -> Metric | None:
     kind, _, number = row.rpartition(" ")
     replaced = row == "Paraphrased"
     count = int(number) if number.isdigit() else int(replaced)
-    if count and model is None:
+    family = next(made for name, made in _FAMILIES.items() if name in table)
+    if model is None and (count or family is ParEsim):
         return None
     method = _METHODS.get(kind, "diverse")
     beams = None if method == "sample" or not count else _BEAMS
-    make = ParChrf if "parchrf" in table else ParBleu
     if not count:
-        return make(paraphrases=0).plain  # shares its scores with other tables
-    return make(
+        return family(paraphrases=0).plain  # shares its scores with other tables
+    return family(
         model=model or DEFAULT_MODEL,
         paraphrases=count,
         replace_reference=replaced,

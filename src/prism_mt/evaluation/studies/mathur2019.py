@@ -1,9 +1,7 @@
-"""BERTr and trained metrics on WMT17 (Mathur et al. 2019): the rows of BLEU and chrF, from the texts."""
+"""BERTr and trained metrics on WMT17 (Mathur et al. 2019), from the texts."""
 
 import numpy as np
 
-from prism_mt.evaluation.judgments import Judgments
-from prism_mt.evaluation.scoring import score_texts
 from prism_mt.evaluation.studies.base import Cells
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.registry import runs
@@ -11,50 +9,34 @@ from prism_mt.evaluation.studies.wmt19 import correlation
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.sacrebleu import Bleu, Chrf
-from prism_mt.stats.correlation import Correlation
 
 _SEGMENTS, _SYSTEMS = "wmt17_da_seg.tsv.xz", "wmt17_da_sys.tsv.xz"
 _TEXTS = "wmt17_metrics_task.jsonl.xz"
 _METRICS: dict[str, Metric] = {"BLEU": Bleu(), "SENT-BLEU": Bleu(), "CHRF": Chrf()}
 _FROM = ("en-ru", "en-zh")
 """Language pairs from English whose segments were judged one by one."""
-_PEARSON = Correlation("pearson")
 
 
-@runs("mathur2019/segments-to", "mathur2019/segments-from", files=(_SEGMENTS,))
+@runs("mathur2019/segments-to", "mathur2019/segments-from", files=(_SEGMENTS,), scores_texts=True)
 def segments(work: Workspace, table: PublishedTable) -> Cells:
     """Pearson of segments where these were judged one by one."""
     pairs = [column for column in table.columns if column.endswith("-en") or column in _FROM]
     found = {}
-    for row, metric in _METRICS.items():
-        if row in table.rows:
-            values = {pair: _segment_pearson(work, metric, pair) for pair in pairs}
-            found.update({(row, pair): value for pair, value in values.items()})
-            if "mean" in table.columns:
-                found[row, "mean"] = float(np.mean(list(values.values())))
+    for row, metric in work.metrics_of(table, _METRICS).items():
+        values = {pair: work.segment_pearson(metric, pair, _SEGMENTS) for pair in pairs}
+        found.update({(row, pair): value for pair, value in values.items()})
+        if "mean" in table.columns:
+            found[row, "mean"] = float(np.mean(list(values.values())))
     return found
 
 
-@runs("mathur2019/systems-to", files=(_SYSTEMS, _TEXTS))
+@runs("mathur2019/systems-to", "mathur2019/systems-from", files=(_SYSTEMS, _TEXTS), scores_texts=True)
 def systems(work: Workspace, table: PublishedTable) -> Cells:
     """Pearson of systems."""
     found = {}
     for pair in table.columns:
         judgments = work.judgments(_SYSTEMS, pair)
         found["n", pair] = float(len(judgments.systems))
-        for row, metric in _METRICS.items():
-            if row in table.rows:
-                scores = work.system_scores(metric, pair, _SYSTEMS, _TEXTS)
-                found[row, pair] = correlation(judgments, scores)
+        for row, metric in work.metrics_of(table, _METRICS).items():
+            found[row, pair] = correlation(judgments, work.system_scores(metric, pair, _SYSTEMS, _TEXTS))
     return found
-
-
-def _segment_pearson(work: Workspace, metric: Metric, pair: str) -> float:
-    scorer = work.opened(metric, pair)
-
-    def compute() -> float:
-        judgments: Judgments = work.judgments(_SEGMENTS, pair)
-        scores = score_texts(scorer, judgments, only_judged=True)
-        return _PEARSON(judgments.scores, scores.align(judgments.systems, judgments.segments))
-
-    return work.remember(f"pearson {pair} {metric.label} {scorer.scorer.signature()}", (_SEGMENTS,), compute)

@@ -16,17 +16,20 @@ class _Runner:
     run: Run
     files: tuple[str, ...]
     model: ModelUse
+    scores_texts: bool
 
 
 _RUNNERS: dict[str, _Runner] = {}
 
 
-def runs(*ids: str, files: Sequence[str] = (), model: ModelUse = "none") -> Callable[[Run], Run]:
-    """Declare that a function computes the cells of studies, from which files, and whether it uses a model."""
+def runs(
+    *ids: str, files: Sequence[str] = (), model: ModelUse = "none", scores_texts: bool = False
+) -> Callable[[Run], Run]:
+    """Declare that a function computes the cells of studies, from which files, and what it uses."""
 
     def add(run: Run) -> Run:
         for one in ids:
-            _RUNNERS[one] = _Runner(run, tuple(files), model)
+            _RUNNERS[one] = _Runner(run, tuple(files), model, scores_texts)
         return run
 
     return add
@@ -42,7 +45,7 @@ def studies() -> dict[str, Study]:
         for table in paper.tables:
             known = _RUNNERS.get(table.id)
             found[table.id] = (
-                Study(table.id, paper.authors, table, known.files, known.model, known.run)
+                Study(table.id, paper.authors, table, known.files, known.model, known.run, known.scores_texts)
                 if known
                 else Study(table.id, paper.authors, table)
             )

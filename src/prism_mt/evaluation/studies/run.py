@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.options import suggestion
 from prism_mt.evaluation.studies.base import Cells, Comparison, Study, StudyResult, compare_cells
 from prism_mt.evaluation.studies.data import missing_file
 from prism_mt.evaluation.studies.workspace import Workspace
@@ -28,6 +29,7 @@ def run_studies(
     """
     if work.model is not None:
         work.runtime.model(work.model)  # a model that is not there is an error before the work begins
+    _check_rows(chosen, work)
     if not skip:
         for study in chosen:
             check_study(study, work)
@@ -52,9 +54,21 @@ def _run(study: Study, work: Workspace) -> StudyResult:
         return [(row, column, value) for (row, column), value in cells.items()]
 
     used = work.model_identity if study.model != "none" else ""
-    found = work.remember(f"study {study.id} {used}", study.files, compute)
+    # Rows with metrics of the user's are remembered metric by metric, which know what identifies them.
+    special = work.rows or work.segments is not None
+    found = compute() if special else work.remember(f"study {study.id} {used}", study.files, compute)
     cells = {(row, column): value for row, column, value in found}
-    return compare_cells(study, cells, work.model if study.model != "none" else None)
+    return compare_cells(study, cells, work.model if study.model != "none" else None, work.segments)
+
+
+def _check_rows(chosen: Sequence[Study], work: Workspace) -> None:
+    """Fail in one sentence if a row that is given a metric is in none of the studies that score texts."""
+    known = dict.fromkeys(row for study in chosen if study.scores_texts for row in study.table.rows)
+    for row in work.rows:
+        if row not in known:
+            raise PrismError(f"no row {row!r} that these studies score from texts{suggestion(row, known)}")
+    if work.segments is not None and not any(study.scores_texts for study in chosen):
+        raise PrismError("`segments=` is for studies that score texts, and none of these does")
 
 
 def _not_run(study: Study, reason: str) -> StudyResult:

@@ -54,6 +54,7 @@ def example(work: Workspace, table: PublishedTable) -> Cells:
     "thompson2020/wmt19-qe",
     files=(DARR, TEXTS),
     model="optional",
+    scores_texts=True,
 )
 def wmt19_segments(work: Workspace, table: PublishedTable) -> Cells:
     """Tau where all official preferences are public."""
@@ -63,15 +64,14 @@ def wmt19_segments(work: Workspace, table: PublishedTable) -> Cells:
         metrics["Prism-src"] = PrismSrc(model=work.model, overlong="window")
     found = {}
     for pair in COMPLETE:
-        preferences = work.judgments(DARR, pair).preferences
+        preferences = work.shorten(work.judgments(DARR, pair)).preferences
         found["n", pair] = float(len(preferences or ()))
-        for row, metric in metrics.items():
-            if row in table.rows:
-                found[row, pair] = work.darr(metric, pair, DARR, TEXTS)
+        for row, metric in work.metrics_of(table, metrics).items():
+            found[row, pair] = work.darr(metric, pair, DARR, TEXTS)
     return found
 
 
-@runs("thompson2020/wmt19-top-systems", files=(JUDGED, TEXTS), model="optional")
+@runs("thompson2020/wmt19-top-systems", files=(JUDGED, TEXTS), model="optional", scores_texts=True)
 def top_systems(work: Workspace, table: PublishedTable) -> Cells:
     """Pearson over the four systems that people like best."""
     metrics: dict[str, Metric] = {"BLEU": Bleu()}
@@ -81,7 +81,7 @@ def top_systems(work: Workspace, table: PublishedTable) -> Cells:
         (row, pair): correlation(
             work.judgments(JUDGED, pair).top_systems(4), work.system_scores(metric, pair, JUDGED, TEXTS)
         )
-        for row, metric in metrics.items()
+        for row, metric in work.metrics_of(table, metrics).items()
         for pair in table.columns
     }
 
@@ -123,7 +123,7 @@ def translation(work: Workspace, table: PublishedTable) -> Cells:
     return found
 
 
-@runs("thompson2020/figure3", files=(DARR, TEXTS), model="required")
+@runs("thompson2020/figure3", files=(DARR, TEXTS), model="required", scores_texts=True)
 def figure3(work: Workspace, table: PublishedTable) -> Cells:
     """Tau over the weight of the forward direction, for means and sums of log-probabilities."""
     found = {}
@@ -139,19 +139,19 @@ def figure3(work: Workspace, table: PublishedTable) -> Cells:
     return found
 
 
-@runs("thompson2020/figure4", files=(JUDGED, TEXTS), model="required")
+@runs("thompson2020/figure4", files=(JUDGED, TEXTS), model="required", scores_texts=True)
 def figure4(work: Workspace, table: PublishedTable) -> Cells:
     """Mean score of outputs given their reference, in bins of sentence-BLEU; nothing is generated."""
     pair = COMPLETE[0]
     scorer = work.opened(PrismRef(model=_model(work), direction="forward", overlong="window"), pair)
 
     def compute() -> dict[str, float]:
-        judgments = add_texts(work.judgments(JUDGED, pair), work.judgments(TEXTS, pair))
+        judgments = work.shorten(add_texts(work.judgments(JUDGED, pair), work.judgments(TEXTS, pair)))
         texts = outputs_as_paraphrases(judgments, choose_reference(judgments))
         bins = score_by_bleu(score_paraphrases(texts, scorer.scorer))
         return {f"{(one.low + one.high) / 2:g}": one.score for one in bins}
 
-    found = work.remember(f"bias {pair} {scorer.scorer.signature()}", (JUDGED, TEXTS), compute)
+    found = work.remember(f"bias {pair} {scorer.scorer.signature()}{work.part}", (JUDGED, TEXTS), compute)
     return {(middle, table.columns[0]): score for middle, score in found.items()}
 
 

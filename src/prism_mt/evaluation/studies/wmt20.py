@@ -10,6 +10,16 @@ from prism_mt.stats.darr import darr_tau, find_preferences
 
 _JUDGED, _SCORES = "wmt20_da_sys.tsv.xz", "wmt20_metric_sys_scores.tsv.xz"
 _PAIRS, _RAW = "wmt20_darr_agree.tsv.xz", "wmt20_da_seg.tsv.xz"
+_HUMAN = "HUMAN_RAW"
+"""Judgments that are not standardized by rater, as a metric."""
+_CALLED = {"bleurt-Yisi-combi": "bleurt-combi"}
+"""Rows whose scores with the standard reference were published under another name."""
+_LEFT_OUT = {
+    "cs-en": ("CUNI-DocTransformer.1457", "zlabs-nlp.1149"),
+    "iu-en": ("Facebook_AI.729", "NiuTrans.1206"),
+}
+"""Where systems other than the worst were left out: of all choices of so many, the only one that gives every
+published correlation of the language pair."""
 
 
 @runs(
@@ -28,13 +38,15 @@ def systems(work: Workspace, table: PublishedTable) -> Cells:
     for row, pair, _ in table.cells():
         judgments = work.judgments(_JUDGED, pair).without_humans()
         if "outliers" in table.id:
-            judgments = _best(judgments, table)
+            judgments = _without_outliers(judgments, table)
         if row == "n":
             found[row, pair] = float(len(judgments.systems))
-        elif (row, pair) in scores:
+        elif row == _HUMAN:
+            raw = work.judgments(_JUDGED, pair, "raw").select(judgments.systems)
+            found[row, pair] = statistic(judgments.system_means(), raw.system_means())
+        elif (metric := scores.get((_CALLED.get(row, row), pair))) is not None:
             # The published scores of error rates have their sign changed already.
-            metric = scores[row, pair].align_systems(judgments.systems)
-            found[row, pair] = statistic(judgments.system_means(), metric)
+            found[row, pair] = statistic(judgments.system_means(), metric.align_systems(judgments.systems))
     return found
 
 
@@ -50,7 +62,7 @@ def segments(work: Workspace, table: PublishedTable) -> Cells:
         raw = work.judgments(_RAW, pair, "raw").without_humans()
         if without:
             judged = work.judgments(_JUDGED, pair).without_humans()
-            kept = _best(judged, tables[f"wmt20/pearson-without-outliers-{side}"]).systems
+            kept = _without_outliers(judged, tables[f"wmt20/pearson-without-outliers-{side}"]).systems
             judgments, raw = judgments.select(kept), raw.select(kept)
         found["n", column] = float(len(find_preferences(raw.scores)[0]))
         agreements = judgments.preferences.agreements if judgments.preferences else {}
@@ -58,6 +70,8 @@ def segments(work: Workspace, table: PublishedTable) -> Cells:
     return found
 
 
-def _best(judgments: Judgments, table: PublishedTable) -> Judgments:
-    """The systems that people like best, as many as the table keeps."""
+def _without_outliers(judgments: Judgments, table: PublishedTable) -> Judgments:
+    """The systems that people like best, as many as the table keeps, or all but those known to be left out."""
+    if judgments.pair in _LEFT_OUT:
+        return judgments.select([one for one in judgments.systems if one not in _LEFT_OUT[judgments.pair]])
     return judgments.top_systems(int(table.rows["n"][table.columns.index(judgments.pair)]))

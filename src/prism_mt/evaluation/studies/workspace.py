@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,12 +14,15 @@ from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.evaluation.readers.scores import read_scores
 from prism_mt.evaluation.scoring import TextScorer, score_texts
 from prism_mt.evaluation.studies.data import DataFolder
+from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.metrics.base import Languages, Metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.darr import agreement, darr_tau
 
 Value = TypeVar("Value")
+_PEARSON = Correlation("pearson")
 _KEPT = 8
 """Files whose contents stay in memory."""
 _KINDS = ("mqm",)
@@ -35,8 +39,14 @@ class Workspace:
         model: str | None = None,
         store: Store | None = None,
         fresh: bool = False,
+        rows: Mapping[str, Metric] | None = None,
+        segments: int | None = None,
     ) -> None:
         self.data, self.runtime, self.model = data, runtime, model
+        self.rows = rows or {}
+        """Metrics that compute rows which need what is not public, by row."""
+        self.segments = segments
+        """Texts are scored of so many segments of each test set (default: of all)."""
         self._store, self._fresh = store, fresh
         self._written: set[bytes] = set()
         self._read: dict[object, object] = {}
@@ -87,23 +97,35 @@ class Workspace:
         source, _, target = pair.partition("-")
         return TextScorer(metric, metric.open(self.runtime, Languages(target, source)))
 
+    def metrics_of(self, table: PublishedTable, known: Mapping[str, Metric]) -> dict[str, Metric]:
+        """Metrics of a table's rows: those of the study, and those that the user gives."""
+        return {row: metric for row, metric in {**known, **self.rows}.items() if row in table.rows}
+
+    def shorten(self, judgments: Judgments) -> Judgments:
+        """Restrict to the segments to be used; official system scores stay as they are."""
+        if self.segments is None:
+            return judgments
+        cut = judgments.on_segments(range(min(self.segments, len(judgments.segments))))
+        return replace(cut, system_scores=judgments.system_scores)
+
     def system_scores(self, metric: Metric, pair: str, judged: str, texts: str) -> dict[str, float]:
         """Score whole systems from their texts."""
         scorer = self.opened(metric, pair)
 
         def compute() -> dict[str, float]:
-            judgments = add_texts(self.judgments(judged, pair), self.judgments(texts, pair))
+            judgments = self.shorten(add_texts(self.judgments(judged, pair), self.judgments(texts, pair)))
             scores = score_texts(scorer, judgments)
             return dict(zip(scores.systems, scores.system_scores.tolist(), strict=True))
 
-        return self.remember(f"systems {pair} {scorer.scorer.signature()}", (judged, texts), compute)
+        what = f"systems {pair} {scorer.scorer.signature()}{self.part}"
+        return self.remember(what, (judged, texts), compute)
 
     def darr(self, metric: Metric, pair: str, judged: str, texts: str) -> float:
         """Tau of a metric on official preferences, scored from the texts."""
         scorer = self.opened(metric, pair)
 
         def compute() -> float:
-            judgments = add_texts(self.judgments(judged, pair), self.judgments(texts, pair))
+            judgments = self.shorten(add_texts(self.judgments(judged, pair), self.judgments(texts, pair)))
             pairs = judgments.preferences
             if pairs is None:
                 return float("nan")
@@ -111,8 +133,25 @@ class Workspace:
             aligned = scores.align(judgments.systems, judgments.segments)
             return darr_tau(agreement(aligned, pairs.segment, pairs.better, pairs.worse))
 
-        options = metric.full_label
-        return self.remember(f"darr {pair} {options} {scorer.scorer.signature()}", (judged, texts), compute)
+        what = f"darr {pair} {metric.full_label} {scorer.scorer.signature()}{self.part}"
+        return self.remember(what, (judged, texts), compute)
+
+    def segment_pearson(self, metric: Metric, pair: str, judged: str) -> float:
+        """Pearson of a metric with the judgments of segments, scored from the texts beside them."""
+        scorer = self.opened(metric, pair)
+
+        def compute() -> float:
+            judgments = self.shorten(self.judgments(judged, pair))
+            scores = score_texts(scorer, judgments, only_judged=True)
+            return _PEARSON(judgments.scores, scores.align(judgments.systems, judgments.segments))
+
+        what = f"pearson {pair} {metric.label} {scorer.scorer.signature()}{self.part}"
+        return self.remember(what, (judged,), compute)
+
+    @property
+    def part(self) -> str:
+        """What tells a part of the test sets from the whole in `remember`."""
+        return "" if self.segments is None else f" segments {self.segments}"
 
     def keep(self, key: object, read: Callable[[], Value]) -> Value:
         """Read something once in this run; what was read first is forgotten first."""

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mt.encoders.base import PieceEncoder
+from prism_mt.encoders.base import NetworkEncoder
 from prism_mt.encoders.factory import EncoderConfig, open_piece_encoder
+from prism_mt.encoders.model import read_model
 from prism_mt.metrics.base import ErrorSpan, Metric, Part, Segment, TokenTrace
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.classifier import SpanClassifier, load_classifier
@@ -48,18 +49,17 @@ class SpanReader:
         other = runtime.language(name, languages.source) if self.crosslingual else target
         has_spaces(target), has_spaces(other)  # an error where words cannot be told apart
         self._languages = {"hypothesis": target, self.part: other}
-        layer = EncoderConfig(layer=layer_of(self.model))
-        opened = {
-            language: runtime.share(
-                ("span encoder", name, language, target),
-                lambda language=language: open_piece_encoder(  # type: ignore[misc]
-                    "model", language, lambda: self.model, runtime.config.offline, layer
-                ),
-            )
+        # One network for all languages: a second one would hold its weights again.
+        network = runtime.share(("span encoder", name), lambda: self._open_encoder(target, runtime))
+        self._encoders: Mapping[str, NetworkEncoder] = {
+            language: network.with_tokenizer(read_model(self.model, language, language).tokenizer, network.name)
             for language in dict.fromkeys((target, other))
         }
-        self._encoders: Mapping[str, PieceEncoder] = opened
         self._units = lru_cache(maxsize=4096)(self._find_units)
+
+    def _open_encoder(self, language: str, runtime: Runtime) -> NetworkEncoder:
+        layer = EncoderConfig(layer=layer_of(self.model))
+        return open_piece_encoder("model", language, lambda: self.model, runtime.config.offline, layer)
 
     def read(self, segments: Sequence[Segment], traces: Sequence[Sequence[TokenTrace]]) -> list[list[Decoded]]:
         """Return for every segment a pair of sides per reference, or the one with its source."""

@@ -16,7 +16,7 @@ function browse(data) {
   fill(control.other, data.systems);
   control.system.value = data.baseline;
   control.other.value = data.systems.length > 1 && data.baseline === 0 ? 1 : 0;
-  if (!Object.keys(data.traces).length) control.color.value = "words";
+  if (!Object.keys(data.traces).length && !Object.keys(data.spans).length) control.color.value = "words";
   if (!data.references.length) control.color.querySelector("[value=words]").disabled = true;
   const scatter = makeScatter(byId("scatter"), byId("tip"), open);
   let found = [], selected = -1, percentiles = null;
@@ -213,6 +213,13 @@ function browse(data) {
     box.append(head);
     const traces = Object.values(data.traces).flatMap((bySegment) => bySegment[segment][system]);
     const references = data.references.map((texts) => texts[segment]);
+    if (control.color.value === "errors") {
+      for (const [name, bySystem] of Object.entries(data.spans)) {
+        if (Object.keys(data.spans).length > 1) box.append(make("div", "label", name));
+        box.append(...showErrors(data.outputs[system][segment], data.source?.[segment] ?? null, references, bySystem[system][segment]));
+      }
+      return box;
+    }
     if (control.color.value === "words" || !traces.length) {
       box.append(showDifferences(data.outputs[system][segment], references));
       return box;
@@ -253,7 +260,7 @@ function browse(data) {
   list.addEventListener("scroll", () => requestAnimationFrame(draw));
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("controls").addEventListener("input", (event) => {
-    for (const [name, legend] of [["words", "word-legend"], ["probability", "scale-legend"]])
+    for (const [name, legend] of [["errors", "error-legend"], ["words", "word-legend"], ["probability", "scale-legend"]])
       byId(legend).hidden = control.color.value !== name;
     if (event.target === control.color) return select(selected);
     update();

@@ -172,7 +172,7 @@ def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, 
         return open_model(config.model, offline)
 
     kept: Literal["last", "all"] = "all" if config.layer is None else "last"
-    layers = EncoderConfig(layer="all" if config.layer is None else config.layer)
+    layers = EncoderConfig(layer="all" if config.layer is None else config.layer, overlong="truncate")
     if config.side == "ref":
         encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline, layers), kept)
         return encoder, encoder

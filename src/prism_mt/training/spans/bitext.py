@@ -40,16 +40,15 @@ def sample_pairs(paths: Sequence[Path], languages: Collection[str], count: int, 
     for path in paths:
         for one in _read(path, frozenset(languages), generator):
             key = one.language, one.is_paraphrase
-            seen[key] = number = seen.get(key, 0) + 1
             own = drawn.setdefault(key, [])
-            # Reservoir sampling; words are counted only for those that would be kept.
-            place = number - 1 if len(own) < count else generator.randrange(number)
-            if place >= count or not _has_room(one):
+            # Reservoir sampling. Words, which are slow to find, are counted only in texts that would be kept; of the
+            # others just as large a share is too short or too long.
+            place = generator.randrange(seen[key] + 1) if len(own) == count else len(own)
+            if place < count and not _has_room(one):
                 continue
-            if len(own) < count:
-                own.append(one)
-            else:
-                own[place] = one
+            seen[key] = seen.get(key, 0) + 1
+            if place < count:
+                own[place : place + 1] = [one]
     if not drawn:
         raise PrismError(f"no pairs of texts in {', '.join(sorted(languages))} in {', '.join(map(str, paths))}")
     return [one for key in sorted(drawn) for one in drawn[key]]

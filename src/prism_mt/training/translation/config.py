@@ -62,6 +62,10 @@ class Initial(Config):
         "for each target piece the mean vector of that encoder's pieces for it",
         False,
     )
+    model: str = option(
+        "continue from all weights of a model directory, or of mini, with the same architecture and vocabularies",
+        "",
+    )
 
 
 @dataclass(frozen=True)
@@ -134,19 +138,23 @@ class TrainConfig(RunConfig):
 
 
 def _translation_rules(config: TrainConfig) -> list[Rule]:
-    shape = config.architecture
+    shape, initial = config.architecture, config.initial
     return [
         (shape.encoder_layers < 1, "a translation model needs encoder_layers"),
         (
             config.source_symbols is not None and config.source_symbols.count("pieces") != 1,
             "source_symbols must contain the pieces exactly once",
         ),
-        (bool(config.frozen) and not config.initial.encoder, 'frozen = ["encoder"] needs initial.encoder'),
-        (config.initial.decoder and not config.initial.encoder, "initial.decoder needs initial.encoder"),
-        (config.initial.decoder and shape.tied_embeddings, "initial.decoder needs tied_embeddings = false"),
+        (bool(initial.model and initial.encoder), "initial.model and initial.encoder exclude each other"),
         (
-            bool(config.initial.encoder) and config.embeddings == "cooccurrence",
-            'initial.encoder and embeddings = "cooccurrence" exclude each other',
+            bool(config.frozen) and not (initial.encoder or initial.model),
+            'frozen = ["encoder"] needs initial.encoder or initial.model',
+        ),
+        (initial.decoder and not initial.encoder, "initial.decoder needs initial.encoder"),
+        (initial.decoder and shape.tied_embeddings, "initial.decoder needs tied_embeddings = false"),
+        (
+            bool(initial.encoder or initial.model) and config.embeddings == "cooccurrence",
+            'initial weights and embeddings = "cooccurrence" exclude each other',
         ),
         (shape.encoder_feed_forward < 1, "encoder_feed_forward must be above 0"),
         (
@@ -160,7 +168,7 @@ def _language_model_rules(config: TrainConfig) -> list[Rule]:
     return [
         (config.architecture.encoder_layers > 0, "a language model has no encoder_layers"),
         (
-            bool(config.initial.encoder or config.frozen),
+            bool(config.initial.encoder or config.initial.model or config.frozen),
             "a language model has no encoder to start from or to freeze",
         ),
         (config.source_symbols is not None, "a language model has no source_symbols"),
@@ -173,7 +181,11 @@ def load_train_config(path: Path) -> TrainConfig:
     """Read a configuration; relative paths in it are resolved against the file."""
     config = load_toml(path, TrainConfig)
     folder = path.parent
-    encoder = folder / config.initial.encoder
-    found = bool(config.initial.encoder) and encoder.exists()
-    initial = dataclasses.replace(config.initial, encoder=str(encoder)) if found else config.initial
+
+    def located(name: str) -> str:
+        """A path beside the file; other names, such as `mini`, stay as they are."""
+        return str(folder / name) if name and (folder / name).exists() else name
+
+    start = config.initial
+    initial = dataclasses.replace(start, encoder=located(start.encoder), model=located(start.model))
     return dataclasses.replace(config, data=folder / config.data, output=folder / config.output, initial=initial)

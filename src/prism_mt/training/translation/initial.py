@@ -1,5 +1,6 @@
-"""Initial weights of a translation model: those of another encoder."""
+"""Initial weights of a translation model: those of a whole model, or of an encoder."""
 
+import dataclasses
 import logging
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from prism_mt.encoders.factory import read_encoder
 from prism_mt.encoders.tokens import SubwordTokenizer
 from prism_mt.models.directory import ModelDirectory, is_model_directory
 from prism_mt.models.network import Transformer
+from prism_mt.models.resolve import open_model
 from prism_mt.models.spec import Conventions, Symbol
 from prism_mt.text.subwords import Vocabulary
 from prism_mt.training.log import say
@@ -29,10 +31,30 @@ def source_symbols(config: TrainConfig) -> tuple[Symbol, ...]:
     """The tokens of a source: the configured ones, or those of the initial model."""
     if config.source_symbols is not None:
         return config.source_symbols
+    if config.initial.model:
+        return open_model(config.initial.model).spec.conventions.source
     path = Path(config.initial.encoder)
     if config.initial.encoder and is_model_directory(path):
         return ModelDirectory(path).spec.conventions.source
     return Conventions().source
+
+
+def take_model(model: Transformer, name: str, source: Vocabulary, target: Vocabulary) -> None:
+    """Copy all weights of a model; its architecture and vocabularies must be those of this run."""
+    directory = open_model(name)
+    theirs = directory.spec.architecture
+    if theirs != model.architecture:
+        ours = dataclasses.asdict(model.architecture)
+        differing = [key for key, value in dataclasses.asdict(theirs).items() if ours[key] != value]
+        raise PrismError(f"initial.model: {name} has another architecture ({', '.join(differing)} differ)")
+    for side, own, other in (("source", source, directory.source), ("target", target, directory.target)):
+        if _list(own) != _list(other):
+            raise PrismError(f"initial.model: the {side} pieces of {name} are not those of the data")
+    weights = directory.weights()
+    with torch.no_grad():
+        for key, tensor in model.state_dict().items():
+            tensor.copy_(torch.from_numpy(np.array(weights[key], dtype=np.float32)))
+    say(f"all weights continue from {name}")
 
 
 def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: bool) -> None:
@@ -96,6 +118,10 @@ def _vectors(
         if places and not (place == unknown and piece.startswith("<")):
             rows[index] = table[places].mean(0)
     return rows
+
+
+def _list(vocabulary: Vocabulary) -> list[str]:
+    return [vocabulary.piece(index) for index in range(len(vocabulary))]
 
 
 def _fits(array: NDArray[np.float32], tensor: torch.Tensor) -> bool:

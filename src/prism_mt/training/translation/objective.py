@@ -22,7 +22,7 @@ from prism_mt.training.translation.batches import Collator
 from prism_mt.training.translation.config import TrainConfig
 from prism_mt.training.translation.cooccurrence import cooccurrence_vectors
 from prism_mt.training.translation.cross_entropy import TranslationLoss
-from prism_mt.training.translation.initial import source_symbols, take_decoder, take_encoder
+from prism_mt.training.translation.initial import source_symbols, take_decoder, take_encoder, take_model
 from prism_mt.training.translation.quality import translation_quality
 from prism_mt.training.translation.stream import ExampleStream, Place, Plan
 from prism_mt.training.translation.validation import ALL, validate, validation_plans
@@ -80,7 +80,9 @@ class TranslationObjective:
             self.tables["translations"] = ("pair", "bleu", "chrf", "segments")
 
     def begin(self, world: World) -> None:
-        """Start from another encoder or from co-occurrence embeddings, if configured."""
+        """Start from another model, an encoder or co-occurrence embeddings, if configured."""
+        if self.config.initial.model and isinstance(self.model, Transformer):
+            take_model(self.model, self.config.initial.model, self._source_vocabulary, self.vocabulary)
         if self.config.initial.encoder and isinstance(self.model, Transformer):
             frozen = "encoder" in self.config.frozen
             take_encoder(self.model, self.config.initial.encoder, self._source_vocabulary, frozen)
