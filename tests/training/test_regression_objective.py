@@ -12,6 +12,9 @@ from prism_mt.cli.main import main  # noqa: E402
 from prism_mt.metrics.registry import make_metric  # noqa: E402
 from prism_mt.metrics.score import score  # noqa: E402
 from prism_mt.training.checkpoints import CheckpointFolder  # noqa: E402
+from prism_mt.training.distributed import World  # noqa: E402
+from prism_mt.training.regression.config import load_metric_config  # noqa: E402
+from prism_mt.training.regression.objective import RegressionObjective  # noqa: E402
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("esim", "mse"), ("bilstm", "ranking"), ("bilstm-attention", "mse")])
@@ -57,6 +60,16 @@ def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFi
     np.testing.assert_allclose(scores_of(run), before, atol=1e-4)
     assert main(["metric", "train", str(configure(run, kind="bilstm", start="first", output="other"))]) == 2
     assert "its kind is esim, not bilstm" in capsys.readouterr().err
+
+
+def test_the_precision_is_that_of_the_encoder_as_well(run: Path) -> None:
+    names = []
+    for precision in ("float32", "bfloat16"):
+        config = load_metric_config(
+            configure(run, encoder="model", layer=-1, precision=precision, output=precision)
+        )
+        names.append(RegressionObjective(config, World(0, 1, torch.device("cpu"))).encoder.name)
+    assert names == ["mini", "mini-bfloat16"]
 
 
 def test_training_on_sources(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

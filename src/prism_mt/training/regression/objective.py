@@ -172,7 +172,11 @@ def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, 
         return open_model(config.model, offline)
 
     kept: Literal["last", "all"] = "all" if config.layer is None else "last"
-    layers = EncoderConfig(layer="all" if config.layer is None else config.layer, overlong="truncate")
+    layers = EncoderConfig(
+        layer="all" if config.layer is None else config.layer,
+        precision="bfloat16" if config.precision == "bfloat16" else "float32",
+        overlong="truncate",
+    )
     if config.side == "ref":
         encoder = StoredEncoder(open_piece_encoder(config.encoder, config.language, model, offline, layers), kept)
         return encoder, encoder

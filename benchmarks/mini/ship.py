@@ -1,0 +1,63 @@
+"""Pack a trained model as it ships: the encoder in the 4 bits that it came in, the decoder in 8 bits.
+
+    python benchmarks/mini/ship.py run/model OUTPUT [--metric DIR ...]
+
+The learned metrics named by `--metric` were trained over the encoder of an earlier model. They are signed for the new
+one, which is only done if both encoders have the same weights and pieces.
+"""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from prism_mt.metrics.learned import read_spec, read_weights, write_metric
+from prism_mt.models.directory import ModelDirectory, write_model
+from prism_mt.models.resolve import open_model
+from prism_mt.models.storage import Storage
+
+STORAGE: dict[str, Storage] = {"encoder": "int4", "decoder": "int8"}
+
+
+def same_encoder(one: ModelDirectory, other: ModelDirectory) -> bool:
+    """Whether two models have exactly the same encoder."""
+    ours, theirs = one.weights(), other.weights()
+    names = [name for name in ours if name.startswith("encoder.")]
+    return one.source.sentencepiece == other.source.sentencepiece and all(
+        name in theirs and np.array_equal(ours[name], theirs[name]) for name in names
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument(
+        "--metric", type=Path, nargs="*", default=[], help="folders of learned metrics to sign anew"
+    )
+    parser.add_argument("--card", type=Path, help="model card")
+    options = parser.parse_args()
+    trained = ModelDirectory(options.model)
+    card = options.card.read_text(encoding="utf-8") if options.card else ""
+    shipped = write_model(dataclasses.replace(trained.load(), card=card), options.output, STORAGE)
+    if not same_encoder(shipped, trained):
+        raise SystemExit("4 bits do not hold this encoder exactly: was it trained?")
+    size = sum(entry.size for entry in shipped.files.values()) / 1e6
+    print(f"{options.output}: {size:.1f} MB, digest {shipped.digest[:12]}")
+    for folder in options.metric:
+        spec = read_spec(folder)
+        earlier = open_model("mini")
+        if spec.encoder_digest not in (earlier.digest, shipped.digest) or not same_encoder(earlier, shipped):
+            raise SystemExit(f"{folder} was trained over another encoder")
+        write_metric(
+            folder,
+            dataclasses.replace(spec, encoder_digest=shipped.digest),
+            read_weights(folder, spec),
+            storage="float16",
+        )
+        print(f"{folder}: signed for {shipped.digest[:12]}")
+
+
+if __name__ == "__main__":
+    main()
