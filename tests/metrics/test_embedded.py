@@ -23,13 +23,18 @@ def test_the_mix_is_the_weighted_sum_of_its_parts(tmp_path: Path) -> None:
         OUTPUTS,
         ref=REFERENCES,
         lang="en",
-        metrics=[f"prism-mix[model={folder},match_weight=3]", "prism-ref", "bertscore"],
+        metrics=[f"prism-mix[model={folder},match_weight=3,learned_weight=2]", "prism-ref", "bertscore", "esim"],
         model=folder,
     )
-    mix, prism, matches = (one.segments[0] for one in found.values())
-    np.testing.assert_allclose(mix, prism + 3 * matches, atol=1e-6)
+    mix, prism, matches, learned = (one.segments[0] for one in found.values())
+    np.testing.assert_allclose(mix, prism + 3 * matches + 2 * learned, atol=1e-6)
     systems = [one.system_scores[0] for one in found.values()]
-    assert systems[0] == pytest.approx(systems[1] + 3 * systems[2], abs=1e-6)
+    assert systems[0] == pytest.approx(systems[1] + 3 * systems[2] + 2 * systems[3], abs=1e-6)
+
+
+def test_a_weight_of_zero_leaves_a_part_out() -> None:
+    names = [metric.name for _, metric in PrismMix(learned_weight=0).sum.terms]
+    assert names == ["prism-ref", "bertscore"]
 
 
 def test_the_mix_needs_a_language_and_a_weight_that_is_not_negative() -> None:
