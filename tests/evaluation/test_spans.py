@@ -5,7 +5,8 @@ import pytest
 
 from prism_mt import PrismError
 from prism_mt.evaluation.readers.span_annotations import read_annotations
-from prism_mt.evaluation.spans import Comparison, Marked, score_spans
+from prism_mt.evaluation.spans import Comparison, Marked, SpanResult, SpanScores, score_spans
+from prism_mt.report.spans import kinds_table
 
 TEXT = "one two three four"  # one 0–3, two 4–7, three 8–13, four 14–18
 
@@ -24,6 +25,19 @@ def test_f_scores_by_hand() -> None:
 def test_a_random_marker_marks_as_many_words() -> None:
     comparisons = [Comparison(TEXT, "en", (Marked(4, 7, "major"),), (Marked(4, 7, "major"),))] * 400
     assert 0.15 < score_spans(comparisons).random < 0.3  # a quarter of the words are marked, a quarter are wrong
+
+
+def test_shares_by_kind() -> None:
+    scores = SpanScores(0.5, 0.5, 0.5, 0.1)
+    german = SpanResult("de", 4, scores, {"number": [True, False], "omission": [False], "name": [True]})
+    assert german.critical == pytest.approx(2 / 3)
+    english = SpanResult("en", 2, scores, {"number": [True, True]})
+    table = kinds_table([german, english], "prism-ref")
+    assert table.rows == (
+        ("omission", 1, 0.0, "de 0.00"),
+        ("number", 4, 0.75, "de 0.50, en 1.00"),
+        ("name", 1, 1.0, "de 1.00"),
+    )
 
 
 def write_folder(path: Path, rating: str) -> Path:

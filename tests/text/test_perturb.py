@@ -80,6 +80,12 @@ def test_numbers_keep_their_script() -> None:
     assert set(one.text[start:end]) <= set("০১২৩৪৫৬৭৮৯")
 
 
+def test_a_name_of_several_words_is_replaced_as_a_whole() -> None:
+    [one] = perturb(["He met George Washington at noon."], "en", kinds=["name"])
+    [(start, end)] = one.wrong
+    assert one.text == f"He met {one.text[start:end]} at noon."
+
+
 def test_added_words_are_those_of_other_texts() -> None:
     others = {word for text in TEXTS["en"] for word in _words(text)}
     for one in perturb(TEXTS["en"], "en", kinds=["addition", "wrong-word"]):

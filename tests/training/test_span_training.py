@@ -57,6 +57,23 @@ def test_short_texts_at_the_beginning_do_not_empty_the_sample(tmp_path: Path) ->
     assert len(sample_pairs([path], {"en"}, 3, seed=0)) == 3
 
 
+def test_a_large_file_does_not_crowd_out_a_small_one(tmp_path: Path) -> None:
+    large, small = tmp_path / "large.tsv", tmp_path / "small.tsv"
+    large.write_text(f"en\ten\t{ENGLISH[0]}\t{ENGLISH[0]}\n" * 100, encoding="utf-8")
+    small.write_text(f"en\ten\t{ENGLISH[1]}\t{ENGLISH[1]}\n" * 2, encoding="utf-8")
+    found = [pair.text for pair in sample_pairs([large, small], {"en"}, 5, seed=0)]
+    assert sorted(map(ENGLISH.index, found)) == [0, 0, 0, 1, 1]
+
+
+def test_short_words_are_left_out_by_themselves() -> None:
+    found = perturbed_examples([TextPair("en", "He walked to school in the long winter.", "de", GERMAN[0])], 0)
+    [one] = [one for one in found if one.severity == "minor" and one.missing]
+    assert one.missing is not None
+    [(start, end)] = one.missing
+    assert one.segment.references[0][start:end] in ("to", "in", "the")
+    assert one.segment.hypothesis == one.segment.references[0][:start] + one.segment.references[0][end + 1 :]
+
+
 def test_examples_say_what_is_known() -> None:
     found = perturbed_examples(
         [TextPair("en", one, "de", other) for one, other in zip(ENGLISH, GERMAN, strict=True)], 0

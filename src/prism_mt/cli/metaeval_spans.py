@@ -15,7 +15,7 @@ from prism_mt.evaluation.spans import judge_annotations, judge_perturbations
 from prism_mt.metrics.registry import make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.scorer import check_errors
-from prism_mt.report.spans import spans_table
+from prism_mt.report.spans import kinds_table, spans_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def run(options: SpanOptions, output: TableOptions, engine: EngineConfig, metric
     known = runtime.model(model).spec.languages
     languages = options.lang or [language for language in texts if language in known]
     results = judge_perturbations(texts, languages, metric, runtime, source=options.src_lang, seed=options.seed)
-    write_tables([spans_table(results, metric.label, "language")], output)
+    write_tables([spans_table(results, metric.label, "language"), kinds_table(results, metric.label)], output)
 
 
 SPANS = Command(

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +57,14 @@ class SpanResult:
     name: str
     texts: int
     scores: SpanScores
-    critical: float = float("nan")
-    """Share of wrong numbers, names and negations that are marked as major errors."""
+    major: Mapping[Kind, Sequence[bool]] = field(default_factory=dict)
+    """Of every mistake made on purpose, whether it is marked as a major error."""
+
+    @property
+    def critical(self) -> float:
+        """Share of wrong numbers, names and negations that are marked as major errors."""
+        found = [one for kind, own in self.major.items() if kind in CRITICAL for one in own]
+        return sum(found) / len(found) if found else float("nan")
 
 
 def score_spans(comparisons: Sequence[Comparison], seed: int = 0) -> SpanScores:
@@ -148,9 +154,10 @@ def judge_perturbations(
             for one, own in zip(made, spans, strict=True)
             for comparison in _of_perturbed(one, own, language, crosslingual)
         ]
-        critical = [_is_found(one, own) for one, own in zip(made, spans, strict=True) if one.kind in CRITICAL]
-        share = sum(critical) / len(critical) if critical else float("nan")
-        found.append(SpanResult(language, len(made), score_spans(comparisons, seed), share))
+        major: dict[Kind, list[bool]] = {}
+        for one, own in zip(made, spans, strict=True):
+            major.setdefault(one.kind, []).append(_is_found(one, own))
+        found.append(SpanResult(language, len(made), score_spans(comparisons, seed), major))
     return found
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from prism_mt.evaluation.error_free import ErrorFreeResult
 from prism_mt.evaluation.spans import SpanResult
 from prism_mt.report.table import Column, Table, Value, number
+from prism_mt.text.perturb import KINDS
 
 
 def spans_table(results: Sequence[SpanResult], metric: str, what: str) -> Table:
@@ -33,6 +34,21 @@ def spans_table(results: Sequence[SpanResult], metric: str, what: str) -> Table:
         number("critical as major", 2),
     )
     return Table(columns, tuple(rows), f"Error spans of {metric}")
+
+
+def kinds_table(results: Sequence[SpanResult], metric: str) -> Table:
+    """Return a row per kind of mistake: how many are marked as major, and the languages where the fewest are."""
+    rows: list[tuple[Value, ...]] = []
+    for kind in KINDS:
+        shares = {one.name: sum(own) / len(own) for one in results if (own := one.major.get(kind))}
+        every = [found for one in results for found in one.major.get(kind, ())]
+        worst = sorted(shares, key=lambda name: shares[name])[:3]
+        if every:
+            lowest = ", ".join(f"{name} {shares[name]:.2f}" for name in worst)
+            rows.append((kind, len(every), sum(every) / len(every), lowest))
+    columns = (Column("kind"), Column("mistakes", ",", "right"), number("marked as major", 2), Column("lowest"))
+    notes = ("word order is a minor error, and should not be marked as a major one",)
+    return Table(columns, tuple(rows), f"Mistakes that {metric} marks as major errors", notes=notes)
 
 
 def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[Table]:

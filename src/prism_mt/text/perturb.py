@@ -177,16 +177,20 @@ def _name(sentence: _Sentence) -> list[_Edit] | None:
 
 
 def _capitalized(sentence: _Sentence) -> list[Span]:
-    """Words inside a sentence that begin with a capital; in German those are all nouns, and tell no name."""
+    """Names inside a sentence, as runs of words with capitals; in German all nouns have them, and tell no name."""
     text = sentence.text
     found = find_language(sentence.language)
     if found and found.code == "de":
         return []
-    spans = []
+    spans: list[Span] = []
     for (_, before), (start, end) in zip(sentence.words, sentence.words[1:], strict=False):
         word = text[start:end]
         inside = not re.search(r"[.!?:;»«“”\"'„—–(\-]", text[before:start])
-        if inside and len(word) > 2 and word[0].isupper() and word[1:].islower():
+        if not (inside and len(word) > 2 and word[0].isupper() and word[1:].islower()):
+            continue
+        if spans and spans[-1][1] == before and text[before:start] == " ":
+            spans[-1] = spans[-1][0], end
+        else:
             spans.append((start, end))
     return spans
 

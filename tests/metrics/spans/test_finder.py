@@ -14,7 +14,7 @@ from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.classifier import FILE, PARTS, SIDES, SpanClassifier, load_classifier, save_classifier
 from prism_mt.metrics.spans.error_free import WIDTH, ErrorFree, save_error_free
 from prism_mt.metrics.spans.features import NAMES
-from prism_mt.metrics.spans.finder import SpanReader
+from prism_mt.metrics.spans.finder import SpanReader, _whole_phrases
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.model import Model
 from prism_mt.text.parallel import Languages
@@ -74,6 +74,12 @@ def test_spans_of_both_texts(model: ModelDirectory, engine: str) -> None:
     assert wrong.probability == pytest.approx(np.exp(4) / (np.exp(4) + 2) + 1 / (np.exp(4) + 2), rel=1e-4)
     assert found.spans[1] == ()
     assert found.error_free == pytest.approx([0.75, 0.75])
+
+
+def test_two_words_that_were_changed_together_are_marked_together() -> None:
+    marked = np.array([0, 1, 0, 0, 1, 0, 0, 0, 1], dtype=np.bool_)
+    changed = np.array([0, 1, 1, 0, 1, 1, 1, 0, 1], dtype=np.bool_)
+    assert _whole_phrases(marked, changed).tolist() == [False, True, True, False, True, False, False, False, True]
 
 
 def test_scores_with_spans_are_saved(model: ModelDirectory, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Features of every word: how probable it is given the other text, and how well it matches a word there."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +17,13 @@ NAMES = (
     "sum", "lowest", "mean", "first", "last", "pieces", "characters", "next_piece", "before", "after",
     "sentence", "other_sentence", "below_sentence", "rank", "digits", "capital", "place", "length_ratio", "length",
     "similarity", "margin", "above_mean", "distance", "other_mean", "other_lowest", "mutual", "similarity_before",
-    "similarity_after", "similarity_rank", "jump_before", "jump_after", "same", "repeated", "crosslingual",
+    "similarity_after", "similarity_rank", "jump_before", "jump_after", "before_at_match", "after_at_match",
+    "same", "repeated", "crosslingual", "equal", "equal_before", "equal_after", "changed", "replaced", "likeness",
+    "unknown_number",
 )  # fmt: skip
 """Names of the features, in their order."""
+_LONGEST_CHANGE = 6
+"""Longer runs of words that differ are all alike."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +47,24 @@ def features(side: Side, other: Side, crosslingual: bool) -> Array:
     table = np.zeros((count, len(NAMES)), dtype=np.float32)
     table[:, :5] = probabilities
     table[:, 5:19] = _place_features(side, other, probabilities)
-    table[:, 19:31] = _match_features(side, other, others)
-    words = [side.text[unit.start : unit.end].casefold() for unit in side.units]
-    known = {other.text[unit.start : unit.end].casefold() for unit in other.units}
-    table[:, 31] = [word in known for word in words]
-    table[:, 32] = [words.count(word) > 1 for word in words]
-    table[:, 33] = float(crosslingual)
+    table[:, 19:33] = _match_features(side, other, others)
+    words, known = _words(side), _words(other)
+    table[:, 33] = [word in known for word in words]
+    table[:, 34] = [words.count(word) > 1 for word in words]
+    table[:, 35] = float(crosslingual)
+    table[:, 36:42] = _difference_features(words, known)
+    numbers = {_digits(word) for word in known}
+    table[:, 42] = [bool(_digits(word)) and _digits(word) not in numbers for word in words]
     return table
+
+
+def _words(side: Side) -> list[str]:
+    return [side.text[unit.start : unit.end].casefold() for unit in side.units]
+
+
+def _digits(word: str) -> str:
+    """The digits of a word, in whatever script."""
+    return "".join(str(unicodedata.digit(letter)) for letter in word if letter.isdigit())
 
 
 def _probabilities(side: Side) -> Array:
@@ -86,7 +103,7 @@ def _place_features(side: Side, other: Side, own: Array) -> Array:
 def _match_features(side: Side, other: Side, others: Array) -> Array:
     """How well the best word of the other text matches, where it stands, and how probable it is itself."""
     count = len(side.units)
-    table = np.zeros((count, 12), dtype=np.float32)
+    table = np.zeros((count, 14), dtype=np.float32)
     if not len(other.units):
         return table
     cosines = _vectors(side) @ _vectors(other).T
@@ -106,6 +123,26 @@ def _match_features(side: Side, other: Side, others: Array) -> Array:
     steps = np.clip(np.diff(best) - 1, -5, 5)
     table[1:, 10] = steps
     table[:-1, 11] = steps
+    # Where a word is missing, what stands before and after its place reads badly.
+    table[1:, 12] = others[best[:-1], 4]
+    table[:-1, 13] = others[best[1:], 3]
+    return table
+
+
+def _difference_features(words: Sequence[str], others: Sequence[str]) -> Array:
+    """Which words the shortest edit keeps and, of those that it does not, how many stand here and there in their place."""
+    count = len(words)
+    table = np.zeros((count, 6), dtype=np.float32)
+    matcher = SequenceMatcher(None, words, others, autojunk=False)
+    for tag, start, end, other_start, other_end in matcher.get_opcodes():
+        if tag == "equal":
+            table[start:end, 0] = 1
+        else:
+            table[start:end, 3] = min(end - start, _LONGEST_CHANGE)
+            table[start:end, 4] = min(other_end - other_start, _LONGEST_CHANGE)
+    table[1:, 1] = table[:-1, 0]
+    table[:-1, 2] = table[1:, 0]
+    table[:, 5] = 2 * table[:, 0].sum() / (count + len(others))
     return table
 
 

@@ -190,12 +190,24 @@ def mark(words: Sequence[JudgedWords], classifier: SpanClassifier, part: Part, r
     for one in words:
         wrong, side = 1.0 - one.probabilities[:, 0], one.side
         own: Part = "hypothesis" if one.kind == "wrong" else part
-        for first, last in _runs(wrong >= classifier.thresholds[f"{one.kind}.{part}"]):
+        marked = wrong >= classifier.thresholds[f"{one.kind}.{part}"]
+        if part == "reference":
+            marked = _whole_phrases(marked, one.table[:, NAMES.index("equal")] == 0)
+        for first, last in _runs(marked):
             start, end = side.units[first].start, side.units[last].end
             chosen = one.probabilities[first : last + 1]
             severity: Literal["minor", "major"] = "major" if chosen[:, 2].sum() >= chosen[:, 1].sum() else "minor"
             probability = float(wrong[first : last + 1].max())
             found.append(ErrorSpan(own, start, end, side.text[start:end], severity, probability, reference))
+    return found
+
+
+def _whole_phrases(marked: NDArray[np.bool_], changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mark both of two neighbors that were changed together, as "will go" instead of "went", where one is marked."""
+    found = marked.copy()
+    for first, last in _runs(changed):
+        if last - first == 1 and marked[first : last + 1].any():
+            found[first : last + 1] = True
     return found
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from prism_mt._core.errors import PrismError
@@ -12,6 +13,10 @@ from prism_mt.text.words import words_of
 
 _SHORTEST, _LONGEST = 5, 60
 """Words of a text; shorter ones have no room for mistakes, longer ones cost more than they teach."""
+
+
+_Key = tuple[str, bool]
+"""A language, and whether the pairs are paraphrases in it."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +37,41 @@ class TextPair:
 def sample_pairs(paths: Sequence[Path], languages: Collection[str], count: int, seed: int) -> list[TextPair]:
     """Draw `count` translations into every language, and as many paraphrases where there are any.
 
-    Files are TSV (language, language, text, text), or JSONL with a text per language code.
+    Files are TSV (language, language, text, text), or JSONL with a text per language code. Every file that has a
+    language gives the same number of its pairs, so that a large one does not crowd out the others.
     """
-    drawn: dict[tuple[str, bool], list[TextPair]] = {}
-    seen: dict[tuple[str, bool], int] = {}
     generator = random.Random(seed)
+    drawn: dict[_Key, list[list[TextPair]]] = {}
     for path in paths:
-        for one in _read(path, frozenset(languages), generator):
-            key = one.language, one.is_paraphrase
-            own = drawn.setdefault(key, [])
-            # Reservoir sampling. Words, which are slow to find, are counted only in texts that would be kept; of the
-            # others just as large a share is too short or too long.
-            place = generator.randrange(seen[key] + 1) if len(own) == count else len(own)
-            if place < count and not _has_room(one):
-                continue
-            seen[key] = seen.get(key, 0) + 1
-            if place < count:
-                own[place : place + 1] = [one]
+        for key, own in _sample_file(path, frozenset(languages), count, generator).items():
+            drawn.setdefault(key, []).append(own)
     if not drawn:
         raise PrismError(f"no pairs of texts in {', '.join(sorted(languages))} in {', '.join(map(str, paths))}")
-    return [one for key in sorted(drawn) for one in drawn[key]]
+    found: list[TextPair] = []
+    for key in sorted(drawn):
+        in_turn = (pair for row in zip_longest(*drawn[key]) for pair in row if pair is not None)
+        found += islice(in_turn, count)
+    return found
+
+
+def _sample_file(
+    path: Path, languages: frozenset[str], count: int, generator: random.Random
+) -> dict[_Key, list[TextPair]]:
+    """Draw up to `count` pairs of every language and of both kinds by reservoir sampling."""
+    drawn: dict[_Key, list[TextPair]] = {}
+    seen: dict[_Key, int] = {}
+    for one in _read(path, languages, generator):
+        key = one.language, one.is_paraphrase
+        own = drawn.setdefault(key, [])
+        # Words, which are slow to find, are counted only in texts that would be kept; of the others just as large a
+        # share is too short or too long.
+        place = generator.randrange(seen[key] + 1) if len(own) == count else len(own)
+        if place < count and not _has_room(one):
+            continue
+        seen[key] = seen.get(key, 0) + 1
+        if place < count:
+            own[place : place + 1] = [one]
+    return drawn
 
 
 def _has_room(pair: TextPair) -> bool:

@@ -15,15 +15,17 @@ from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.features import Array, Side
 from prism_mt.metrics.spans.finder import Decoded, SpanReader
 from prism_mt.text.parallel import Languages
-from prism_mt.text.perturb import Perturbed, perturb
-from prism_mt.text.words import Span
+from prism_mt.text.perturb import CRITICAL, Perturbed, perturb
+from prism_mt.text.words import Span, has_spaces, words_of
 from prism_mt.training.spans.bitext import TextPair
 
 UNKNOWN = -1
 """The label of a word of which nobody knows whether it is wrong."""
 _SEVERITIES = {"minor": 1, "major": 2}
-_PER_TEXT = 2
-"""Mistakes of different kinds made in each text."""
+_OTHER_KINDS = 2
+"""Mistakes made in each text besides those that change a number, a name or a negation."""
+_SHORT = 3
+"""Letters of articles and particles, which are left out by themselves."""
 _CHUNK = 64
 
 
@@ -63,12 +65,36 @@ def perturbed_examples(pairs: Sequence[TextPair], seed: int) -> list[Example]:
         for made in perturb([pair.text for pair in own], language, seed=seed):
             mistakes.setdefault(made.number, []).append(made)
         for number, pair in enumerate(own):
-            made_here = mistakes.get(number, [])
-            for made in generator.sample(made_here, min(_PER_TEXT, len(made_here))):
+            for made in _choose(mistakes.get(number, []), generator):
                 found += _with_mistake(pair, made)
-            found.append(_example(pair, pair.text))
+            found += [_example(pair, pair.text), *_without_short_word(pair, generator)]
         found += _with_omission(own, seed)
     return found
+
+
+def _choose(made: Sequence[Perturbed], generator: random.Random) -> list[Perturbed]:
+    """One mistake of a critical kind, which many texts have no place for, and some of the others."""
+    critical = [one for one in made if one.kind in CRITICAL]
+    others = [one for one in made if one.kind not in CRITICAL]
+    return [
+        *generator.sample(critical, min(1, len(critical))),
+        *generator.sample(others, min(_OTHER_KINDS, len(others))),
+    ]
+
+
+def _without_short_word(pair: TextPair, generator: random.Random) -> list[Example]:
+    """Leave out an article or a particle, which is a minor error beside the text itself."""
+    text = pair.text
+    spans = [
+        (start, end)
+        for start, end in words_of(text, pair.language)[1:]
+        if end - start <= _SHORT and text[start:end].isalpha() and text[end : end + 1] == " "
+    ]
+    if pair.is_paraphrase or not spans or not has_spaces(pair.language):
+        return []
+    start, end = generator.choice(spans)
+    segment = Segment(text[:start] + text[end + 1 :], (text,))
+    return [Example(segment, Languages(pair.language), False, (), ((start, end),), "minor")]
 
 
 def _with_mistake(pair: TextPair, made: Perturbed) -> list[Example]:
