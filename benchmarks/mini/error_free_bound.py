@@ -1,4 +1,4 @@
-"""Print how well published metrics can tell error-free outputs at best: calibrated on the very outputs they are judged on.
+"""Print how well published metrics can tell error-free outputs at best: calibrated on the outputs they are judged on.
 
 The same score calibrated on other outputs, as `prism score --error-free` has to be, gains less.
 """

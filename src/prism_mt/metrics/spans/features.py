@@ -130,7 +130,7 @@ def _match_features(side: Side, other: Side, others: Array) -> Array:
 
 
 def _difference_features(words: Sequence[str], others: Sequence[str]) -> Array:
-    """Which words the shortest edit keeps and, of those that it does not, how many stand here and there in their place."""
+    """Which words an edit keeps and, of those that it does not, how many stand here and there in their place."""
     count = len(words)
     table = np.zeros((count, 6), dtype=np.float32)
     matcher = SequenceMatcher(None, words, others, autojunk=False)
