@@ -1,4 +1,4 @@
-"""Where the words of a text are: between spaces, or two characters at a time in Chinese and Japanese."""
+"""Where the words of a text are: between spaces, or short runs of one script in Chinese and Japanese."""
 
 import re
 import unicodedata
@@ -14,7 +14,10 @@ _CHARACTERS = frozenset({"ja", "zh", "yue", "wuu"})
 _UNKNOWN = frozenset({"bo", "dz", "km", "lo", "my", "th"})
 """Languages without spaces whose letters are too small to be words."""
 _SPACED = re.compile(r"\S+")
-_UNSPACED = re.compile(r"[0-9０-９]+(?:[.,][0-9０-９]+)*|[A-Za-z]+|[^\W\dA-Za-z_]{1,2}")
+_UNSPACED = re.compile(
+    r"[0-9０-９]+(?:[.,][0-9０-９]+)*|[A-Za-z]+|[ァ-ヺー]+|[ぁ-ゖ]{1,2}|[^\W\dA-Za-z_ァ-ヺーぁ-ゖ]{1,2}"
+)
+"""Numbers, Latin letters and katakana stay together; of other letters two of one script are a word."""
 
 
 def has_spaces(language: str) -> bool:

@@ -22,8 +22,8 @@ from prism_mt.training.spans.bitext import TextPair
 UNKNOWN = -1
 """The label of a word of which nobody knows whether it is wrong."""
 _SEVERITIES = {"minor": 1, "major": 2}
-_OTHER_KINDS = 2
-"""Mistakes made in each text besides those that change a number, a name or a negation."""
+_PER_TEXT = 2
+"""Mistakes made in each text that change a number, a name or a negation, and as many others."""
 _SHORT = 3
 """Letters of articles and particles, which are left out by themselves."""
 _CHUNK = 64
@@ -73,13 +73,12 @@ def perturbed_examples(pairs: Sequence[TextPair], seed: int) -> list[Example]:
 
 
 def _choose(made: Sequence[Perturbed], generator: random.Random) -> list[Perturbed]:
-    """One mistake of a critical kind, which many texts have no place for, and some of the others."""
-    critical = [one for one in made if one.kind in CRITICAL]
-    others = [one for one in made if one.kind not in CRITICAL]
-    return [
-        *generator.sample(critical, min(1, len(critical))),
-        *generator.sample(others, min(_OTHER_KINDS, len(others))),
-    ]
+    """As many mistakes of critical kinds, which many texts have no place for, as of the others."""
+    found: list[Perturbed] = []
+    for critical in (True, False):
+        own = [one for one in made if (one.kind in CRITICAL) == critical]
+        found += generator.sample(own, min(_PER_TEXT, len(own)))
+    return found
 
 
 def _without_short_word(pair: TextPair, generator: random.Random) -> list[Example]:

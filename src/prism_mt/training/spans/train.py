@@ -22,7 +22,7 @@ from prism_mt.training.spans.examples import UNKNOWN, Labeled, judged_examples, 
 _LOG = logging.getLogger("prism_mt")
 _HIDDEN = 32
 _STEPS, _BATCH = 500, 2048
-_BETA = 1.5
+_BETA = 2.0
 """Weight of recall beside precision where thresholds are chosen."""
 _HELD_OUT = 8
 """One in so many segments chooses the thresholds and is not trained on."""
