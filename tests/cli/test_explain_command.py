@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from made import make_model
 
+from prism_mt import explain
 from prism_mt.cli.main import main
 from prism_mt.metrics.base import TokenTrace
 from prism_mt.models.directory import write_model
@@ -92,3 +93,21 @@ def test_worked_example_of_the_paper(capsys: Any) -> None:
             assert len(piece) > 0
             assert piece in words
     assert scores[0] == max(scores)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "wrong", "missing"),
+    [
+        ("Jason attended the University of Madrid.", [], None),  # a paraphrase; what it may lack is not looked at
+        ("Jason will go to school at the University of Madrid.", ["will go"], []),
+        ("Jason went to school at the University of Berlin.", ["Berlin"], []),
+        ("Jason went school at University of Madrid.", [], ["to", "the"]),
+    ],
+)
+def test_error_spans_of_the_worked_example(hypothesis: str, wrong: list[str], missing: list[str] | None) -> None:
+    found = explain(hypothesis, ref="Jason went to school at the University of Madrid.", lang="en").to_dict()[
+        "spans"
+    ]
+    assert [span["text"] for span in found if span["part"] == "hypothesis"] == wrong
+    if missing is not None:
+        assert [span["text"] for span in found if span["part"] == "reference"] == missing
