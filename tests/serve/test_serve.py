@@ -121,6 +121,13 @@ def test_bad_requests_get_a_status_and_a_sentence(address: str, body: Any, statu
     assert post(f"{address}/score", {**GOOD, "metric": "chrf"})[0] == 200  # and nothing is broken
 
 
+def test_no_spans_for_metrics_without_tokens(address: str) -> None:
+    body = {"cand": ["a"], "ref": ["b"], "lang": "en", "metric": "chrf", "spans": True}
+    status, answer = post(f"{address}/score", body)
+    assert status == 422
+    assert "chrf cannot find error spans" in answer["error"]
+
+
 def test_only_json_is_taken(address: str) -> None:
     assert post(f"{address}/score", json.dumps(GOOD).encode(), "text/plain")[0] == 415
 

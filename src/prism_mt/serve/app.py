@@ -13,9 +13,11 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 
 from prism_mt import __version__
+from prism_mt._core.errors import PrismError
 from prism_mt.metrics.base import Languages, Metric, Segment
 from prism_mt.metrics.score import collect_scores
 from prism_mt.metrics.scores import Scores
+from prism_mt.metrics.spans.scorer import check_errors
 from prism_mt.report.page import render_form
 from prism_mt.report.systems import compare
 from prism_mt.serve.connections import OwnHosts
@@ -150,6 +152,11 @@ def _submit(
 def _submit_scores(
     scorer: ScoringThreads, wanted: ScoreRequest, text: ParallelText, metrics: Sequence[Metric]
 ) -> list[Job]:
+    if wanted.spans or wanted.error_free:
+        try:
+            check_errors(metrics)
+        except PrismError as error:
+            raise Refused(422, str(error)) from error
     return _submit(scorer, wanted, text, metrics, wanted.tokens, wanted.spans, wanted.error_free)
 
 
