@@ -1,10 +1,10 @@
 """`prism score` of two checkouts side by side, in one run: is the newer one slower?
 
-    python benchmarks/checkouts.py OLD NEW [--lines 100000] [--repeat 3] [--metric prism-ref]
+    python benchmarks/checkouts.py OLD NEW [--lines 100000] [--repeat 3] [--metric prism-ref] [--model FOLDER]
 
 OLD and NEW are folders with a source tree. Each repetition runs both, one after the other, with an empty cache of their
 own, on made-up lines that all differ; the time is that of the processor, which other programs disturb least. The
-scores of both are compared, too.
+scores of both are compared, too. Where their embedded models differ, --model names one that both can read.
 """
 
 import argparse
@@ -35,15 +35,15 @@ def write_lines(folder: Path, lines: int) -> None:
             cand.write(" ".join(words) + "\n")
 
 
-def run(checkout: Path, folder: Path, metric: str) -> tuple[float, list[float]]:
+def run(checkout: Path, folder: Path, options: list[str]) -> tuple[float, list[float]]:
     """Score with a checkout; return seconds of the processor and the segment scores."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "PRISM_CACHE": cache}
         command = [sys.executable, "-m", "prism_mt", "score", "--cand", "cand", "--ref", "ref", "--lang", "de"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
-            [*command, "--metric", metric, "--segments"],
-            cwd=folder, env=environment, check=True, capture_output=True, text=True,
+            [*command, *options, "--segments"],
+            cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -58,7 +58,9 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--metric", default="prism-ref")
+    parser.add_argument("--model", type=Path)
     options = parser.parse_args()
+    scoring = ["--metric", options.metric, *(["--model", str(options.model.resolve())] if options.model else [])]
     checkouts = {"old": options.old.resolve(), "new": options.new.resolve()}
     seconds: dict[str, list[float]] = {name: [] for name in checkouts}
     scores: dict[str, list[float]] = {}
@@ -66,7 +68,7 @@ def main() -> None:
         write_lines(Path(folder), options.lines)
         for _ in range(options.repeat):
             for name, checkout in checkouts.items():
-                spent, scores[name] = run(checkout, Path(folder), options.metric)
+                spent, scores[name] = run(checkout, Path(folder), scoring)
                 seconds[name].append(spent)
     difference = max(abs(a - b) for a, b in zip(scores["old"], scores["new"], strict=True))
     rows = [(name, min(spent), options.lines / min(spent)) for name, spent in seconds.items()]
