@@ -7,7 +7,7 @@ BIN := .venv/bin
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,serve,docs]' -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,ray,serve,docs]' -r requirements-dev.txt
 	touch $@
 
 install: .venv/installed  ## virtual environment with everything for development

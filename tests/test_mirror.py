@@ -61,7 +61,7 @@ _ELSEWHERE = {
     "models/resolve.py": "cli/test_models_command.py",
     "models/zoo.py": "cli/test_models_command.py",
     "report/challenge.py": "cli/test_challenge_command.py",
-    "report/compare.py": "cli/test_compare_command.py",
+    "report/comparison.py": "cli/test_compare_command.py",
     "report/errors.py": "cli/test_metaeval_command.py",
     "report/explain.py": "cli/test_explain_command.py",
     "report/judging.py": "cli/test_metaeval_command.py",

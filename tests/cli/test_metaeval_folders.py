@@ -111,7 +111,7 @@ def test_several_references_must_be_chosen_from(capsys: pytest.CaptureFixture[st
 def test_domains_and_documents(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     made = make_folder(tmp_path / "set")
     words = (made.folder, "--reference", "refA", "--human-score", "mqm", "--protocol", "pdp")
-    (table,) = tables(capsys, *words, "--by", "domains")
+    (table,) = tables(capsys, *words, "--split-by", "domains")
     rows = {row["domain"]: row for row in table["rows"]}
     assert list(rows) == ["news", "speech", "mean"]
     news = np.array([domain == "news" for domain in DOMAINS])
@@ -121,7 +121,7 @@ def test_domains_and_documents(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     ]
     assert [rows[name]["prismRef"] for name in ("news", "speech")] == pytest.approx(expected)
     assert rows["mean"]["prismRef"] == pytest.approx(np.mean(expected))
-    (table,) = tables(capsys, *words, "--by", "documents")
+    (table,) = tables(capsys, *words, "--split-by", "documents")
     assert [row["document"] for row in table["rows"]] == ["n1", "n2", "s1", "s2", "mean"]
     assert table["bold"] == []
 

@@ -140,7 +140,7 @@ def test_encoders_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_hub_that_must_not_be_asked() -> None:
     pytest.importorskip("huggingface_hub", reason="needs the extra hf")
-    with pytest.raises(PrismError, match="hf:nobody/nothing is not on this machine and --offline forbids"):
+    with pytest.raises(PrismError, match="`offline=`: not fetching hf:nobody/nothing"):
         open_piece_encoder("hf:nobody/nothing", "en", no_model, offline=True)
 
 

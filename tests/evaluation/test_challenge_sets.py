@@ -86,7 +86,7 @@ def test_texts(tmp_path: Path) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("a\nb\n", encoding="utf-8")
     assert read_texts(plain, ["fr"]) == {"fr": ["a", "b"]}
-    with pytest.raises(PrismError, match="name the one language"):
+    with pytest.raises(PrismError, match="name its one language"):
         read_texts(plain)
 
 

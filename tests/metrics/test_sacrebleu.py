@@ -100,7 +100,7 @@ def test_parts_of_bleu_and_ter() -> None:
 
 def test_a_tokenizer_is_not_fetched_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sacrebleu.utils.SACREBLEU_DIR", str(tmp_path))
-    with pytest.raises(PrismError, match="--offline: not fetching sacreBLEU's tokenizer flores200"):
+    with pytest.raises(PrismError, match="`offline=`: not fetching sacreBLEU's tokenizer flores200"):
         make_metric("bleu[tokenize=flores200]").open(Runtime(EngineConfig(offline=True)), Languages("en"))
 
 

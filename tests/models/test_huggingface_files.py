@@ -265,7 +265,7 @@ def test_fetch_takes_the_pickle_only_where_it_is_alone(monkeypatch: pytest.Monke
 def test_fetch_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
 
-    with pytest.raises(PrismError, match=r"hf:nobody/nothing is not on this machine and --offline forbids"):
+    with pytest.raises(PrismError, match=r"`offline=`: not fetching hf:nobody/nothing"):
         huggingface.fetch("nobody/nothing", offline=True)
 
     def no_network(*_: object, **__: object) -> str:

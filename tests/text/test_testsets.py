@@ -109,12 +109,12 @@ def test_offline_never_fetches_even_where_another_pair_is_here(
 
     monkeypatch.setattr("socket.getaddrinfo", connect)
     assert list(open_testset("sacrebleu:wmt19:de-en", "ref", offline=True).lines[0]) == ["b"]
-    with pytest.raises(PrismError, match="--offline: not fetching sacrebleu:wmt19:cs-de"):
+    with pytest.raises(PrismError, match="`offline=`: not fetching sacrebleu:wmt19:cs-de"):
         open_testset("sacrebleu:wmt19:cs-de", "ref", offline=True)
 
 
 def test_offline_after_a_download_that_failed(cache: Path) -> None:
     (cache / "wmt19" / "raw").mkdir(parents=True)
-    with pytest.raises(PrismError, match="--offline: not fetching sacrebleu:wmt19:de-en"):
+    with pytest.raises(PrismError, match="`offline=`: not fetching sacrebleu:wmt19:de-en"):
         open_testset("sacrebleu:wmt19:de-en", "src", offline=True)
     assert list((cache / "wmt19" / "raw").iterdir()) == []

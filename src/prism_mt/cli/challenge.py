@@ -62,9 +62,7 @@ def run(
         runtime=Runtime(engine),
     )
     write_text(found.to_text(output.format, output.width), output)
-    if plots.plot:
-        found.plot(plots.plot)
-        plots.tell()
+    plots.draw(found.plot)
 
 
 COMMAND = Command(

@@ -1,6 +1,7 @@
 """`prism compare`: which system is better, and could it be chance?"""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from prism_mt.metrics.registry import has_option, make_metric, make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.score import default_metrics, score_text
 from prism_mt.metrics.scores import MetricScores, Scores
+from prism_mt.report.plots import plot_comparison
 from prism_mt.report.systems import compare
 from prism_mt.text.lines import check_parallel, open_lines
 from prism_mt.text.parallel import ParallelText
@@ -101,11 +103,7 @@ def run(
         command = command_line("compare", [options, given, output, plots, engine], metric_options)
         found.to_html(options.html, title=options.title, test_set=_test_set(given), command=command)
         tell_written(options.html)
-    if plots.plot:
-        from prism_mt.report.plots import plot_comparison
-
-        plot_comparison(found.comparisons, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_comparison, found.comparisons))
     if options.quiet:
         write_text("\n".join(found.verdicts) + "\n", output)
     else:

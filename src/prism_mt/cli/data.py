@@ -83,7 +83,7 @@ def run_get(options: GetOptions, data: DataOptions) -> None:
             if isinstance(item, Archive):
                 there = (folder.path / item.name).exists()
                 if not there and options.offline:
-                    raise PrismError(f"--offline: not fetching {item.name} from {item.url}")
+                    raise PrismError(f"`offline=`: not fetching {item.name} from {item.url}")
                 print(f"{item.name}: {'there' if there else fetch_archive(item, folder.path)}")
             else:
                 _get_file(item, options, data)
@@ -100,7 +100,7 @@ def _get_file(file: DataFile, options: GetOptions, data: DataOptions) -> None:
     archive = catalog().archive_of(file)
     if options.offline or (options.mirror is None and archive is None):
         raise PrismError(
-            ("--offline: not fetching; " if options.offline else "") + missing_file(file.name, folder.path)
+            ("`offline=`: not fetching; " if options.offline else "") + missing_file(file.name, folder.path)
         )
     if options.mirror is not None:
         print(f"{file.name}: {fetch_file(file, folder.path, options.mirror)}")

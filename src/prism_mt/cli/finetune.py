@@ -18,15 +18,7 @@ class FinetuneOptions(RunOptions):
 
 def finetune(options: FinetuneOptions) -> int:
     """Train until a limit is reached, then write the model."""
-    result = api.finetune(
-        options.config,
-        model=options.model,
-        output=options.output,
-        minutes=options.minutes,
-        fresh=options.fresh,
-        export_only=options.export_only,
-        offline=options.offline,
-    )
+    result = api.finetune(options.config, model=options.model, offline=options.offline, **options.arguments)
     return report(options, result, "model")
 
 

@@ -1,6 +1,7 @@
 """`prism metaeval`: which metric agrees best with humans, and which differences are significant?"""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class MetaevalOptions(Config):
     average_over: Averaging | None = option("average correlations over segments or systems", None)
     test: Test | None = option("significance test (overrides the protocol's)", None)
     ties: TieRule | None = option("how daRR counts a metric's ties", None)
-    by: Part | None = option("judge every domain or document separately, and average over them", None)
+    split_by: Part | None = option("judge every domain or document separately, and average over them", None)
     exclude: list[str] = option("systems to leave out, such as known outliers", [], metavar="SYSTEM")
     intervals: bool = option("bootstrap intervals even if the test needs none", False)
     top: int | None = option("only the N best systems according to humans", None, metavar="N", low=2)
@@ -68,8 +69,8 @@ def run(
     metrics = judged.computed(metric_options)
     items = judged.load(options.judgments, judged.scores, Runtime(engine), metrics, protocol)
     items = [_selected(item, options) for item in items]
-    if options.by is not None:
-        write_tables(judge_all_parts(items, options.by, protocol, resampling).tables(), output)
+    if options.split_by is not None:
+        write_tables(judge_all_parts(items, options.split_by, protocol, resampling).tables(), output)
         return
     if judged.suite is not None:
         write_tables(judge_suite(items, judged.suite, resampling).tables(), output)
@@ -77,9 +78,7 @@ def run(
     intervals = options.intervals or bool(plots.plot and protocol.level != "systems")
     found = judge_all(items, protocol, resampling, intervals)
     write_text(found.to_text(output.format, output.width), output)
-    if plots.plot:
-        _plot(found, plots.plot)
-        plots.tell()
+    plots.draw(partial(_plot, found))
 
 
 def list_protocols(output: TableOptions) -> None:
@@ -95,7 +94,7 @@ def _protocol(options: MetaevalOptions, protocol: Protocol, suite: Suite | None)
     """Apply the command line's overrides to the protocol."""
     changed = [
         flag(name)
-        for name in ("level", "statistic", "average_over", "test", "ties", "by", "intervals")
+        for name in ("level", "statistic", "average_over", "test", "ties", "split_by", "intervals")
         if getattr(options, name)
     ]
     if suite is not None and changed:
@@ -150,7 +149,7 @@ _EPILOG = """examples:
   prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric chrf bleu --scores comet.tsv
   prism metaeval mqm_en-de.jsonl --protocol wmt21-mqm --metric prism-ref --model mini finetuned/model
   prism metaeval wmt24 --pairs en-de ja-zh --reference refA --protocol wmt24 --metric prism-ref
-  prism metaeval wmt24 --pairs en-de --reference refA --protocol wmt24-mqm --by domains
+  prism metaeval wmt24 --pairs en-de --reference refA --protocol wmt24-mqm --split-by domains
   prism metaeval DA-syslevel.csv --protocol wmt19-sys --scores BLEU.sys.score --plot figures.pdf
   prism metaeval sweep dev.jsonl --test test.jsonl --scores dev.tsv --test-scores test.tsv --combine chrF Prism
   prism metaeval disagreements mqm_en-de.jsonl --metric chrf"""

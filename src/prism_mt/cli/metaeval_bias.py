@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prism_mt._core.arguments import Command
@@ -27,6 +28,7 @@ from prism_mt.metrics.base import Languages
 from prism_mt.metrics.prism import PrismRef
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.report.metaeval import bias_table, bins_table
+from prism_mt.report.plots import plot_bins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +78,7 @@ def run(options: BiasOptions, output: TableOptions, plots: PlotOptions, engine: 
     write_tables(
         [bias_table({name: summarize(items) for name, items in models.items()}), bins_table(bins)], output
     )
-    if plots.plot:
-        from prism_mt.report.plots import plot_bins
-
-        plot_bins(bins, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_bins, bins))
 
 
 def _tables(options: BiasOptions) -> list[Paraphrase]:

@@ -1,6 +1,7 @@
 """`prism metaeval error-free`: can one trust the probability that a segment has no error?"""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from prism_mt.evaluation.readers import read_all_judgments
 from prism_mt.metrics.registry import make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.scorer import check_errors
+from prism_mt.report.plots import plot_reliability
 from prism_mt.report.spans import error_free_tables
 
 
@@ -47,11 +49,7 @@ def run(
             rated = rated.take([int(place * step) for place in range(options.outputs)])
         results.append(judge_error_free(rated, metric, runtime))
     write_tables(error_free_tables(results, metric.label), output)
-    if plots.plot:
-        from prism_mt.report.plots import plot_reliability
-
-        plot_reliability({one.name: one.bins for one in results}, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_reliability, {one.name: one.bins for one in results}))
 
 
 ERROR_FREE = Command(

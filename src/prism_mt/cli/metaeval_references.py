@@ -1,6 +1,7 @@
 """`prism metaeval references`: how robust are metrics to machine-translated references?"""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from prism_mt.evaluation.machine_references import StudiedMetric, StudyOptions, 
 from prism_mt.evaluation.readers.families import read_families
 from prism_mt.evaluation.scoring import score_texts
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.report.plots import plot_studies
 from prism_mt.report.references import studies_table, study_table
 
 
@@ -58,11 +60,7 @@ def run(
         studies.append(study_references(judgments, studied, study, reference))
     tables = [study_table(study) for study in studies]
     write_tables([*tables, studies_table(studies)] if len(studies) > 1 else tables, output)
-    if plots.plot:
-        from prism_mt.report.plots import plot_studies
-
-        plot_studies(studies, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_studies, studies))
 
 
 REFERENCES = Command(

@@ -1,6 +1,7 @@
 """`prism metaeval sweep`: tune a linear combination of metrics."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.sweep import sweep
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.report.metaeval import sweep_table
+from prism_mt.report.plots import plot_sweep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +52,7 @@ def run(
         options.standardize,
     )
     write_tables([sweep_table(found)], output)
-    if plots.plot:
-        from prism_mt.report.plots import plot_sweep
-
-        plot_sweep(found, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_sweep, found))
 
 
 SWEEP = Command(

@@ -20,14 +20,7 @@ class MetricTrainOptions(RunOptions):
 
 def train(options: MetricTrainOptions) -> int:
     """Train until the correlation on the development data stops improving."""
-    result = api.train_metric(
-        options.config,
-        output=options.output,
-        minutes=options.minutes,
-        fresh=options.fresh,
-        export_only=options.export_only,
-        offline=options.offline,
-    )
+    result = api.train_metric(options.config, offline=options.offline, **options.arguments)
     if result.best is not None:
         print(f"Best dev Pearson {result.best:.4f} after {result.steps:,} steps.")
     return report(options, result, "metric")

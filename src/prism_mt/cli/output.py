@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,9 +40,10 @@ class PlotOptions(Config):
 
             check_plot_path(self.plot)
 
-    def tell(self) -> None:
-        """Say that the figure is there."""
+    def draw(self, plot: Callable[[Path], None]) -> None:
+        """Draw the figure if it was asked for, and say that it is there."""
         if self.plot:
+            plot(self.plot)
             tell_written(self.plot)
 
 

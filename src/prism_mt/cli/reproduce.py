@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from prism_mt._core.arguments import Command, Group
@@ -12,6 +13,7 @@ from prism_mt.engines.config import EngineConfig
 from prism_mt.evaluation.studies.base import StudyResult
 from prism_mt.evaluation.studies.data import DataFolder, default_data_folder
 from prism_mt.evaluation.studies.registry import find_studies
+from prism_mt.report.plots import plot_results
 from prism_mt.report.reproduce import VERDICTS, reproduce, studies_table
 
 
@@ -89,11 +91,7 @@ def run(
         tell=tell if total > 1 else None,
     )
     write_text(found.to_text(output.format, output.width), output)
-    if plots.plot:
-        from prism_mt.report.plots import plot_results
-
-        plot_results(found.results, plots.plot)
-        plots.tell()
+    plots.draw(partial(plot_results, found.results))
 
 
 def _row(text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from prism_mt._core.options import Config, option
 from prism_mt._core.terminal import printable
@@ -24,6 +25,16 @@ class RunOptions(Config):
     minutes: float | None = option("stop after this many minutes; the run can be resumed", None, metavar="M")
     fresh: bool = option("start over instead of resuming from the last checkpoint", False)
     export_only: bool = option("export from the existing checkpoints, without training", False)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments that `train`, `finetune` and `train_metric` share."""
+        return {
+            "output": self.output,
+            "minutes": self.minutes,
+            "fresh": self.fresh,
+            "export_only": self.export_only,
+        }
 
 
 def report(options: RunOptions, result: TrainingResult, what: str) -> int:

@@ -18,15 +18,7 @@ class TrainOptions(RunOptions):
 
 def train(options: TrainOptions) -> int:
     """Train until a limit is reached, then write the model."""
-    result = api.train(
-        options.config,
-        data=options.data,
-        output=options.output,
-        minutes=options.minutes,
-        fresh=options.fresh,
-        export_only=options.export_only,
-    )
-    return report(options, result, "model")
+    return report(options, api.train(options.config, data=options.data, **options.arguments), "model")
 
 
 COMMAND = Command(

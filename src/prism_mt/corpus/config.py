@@ -122,7 +122,7 @@ def find_files(pattern: str, root: Path) -> list[Path]:
     """Return the files matching a path or pattern, in alphabetical order."""
     paths = sorted(root / path for path in glob.glob(pattern, root_dir=root))
     if not paths:
-        raise PrismError(f"no file matches {root / pattern}: correct the path or set --root")
+        raise PrismError(f"no file matches {root / pattern}: correct the path or set `root=`")
     return paths
 
 
@@ -144,4 +144,4 @@ def _moses_file(path: Path) -> Path:
         candidate = path.with_name(path.name + suffix)
         if candidate.exists():
             return candidate
-    raise PrismError(f"no file {path} (or .gz, .xz): correct the path or set --root")
+    raise PrismError(f"no file {path} (or .gz, .xz): correct the path or set `root=`")

@@ -66,7 +66,7 @@ class Processes:
         except BrokenProcessPool as error:
             raise PrismError(
                 "a worker process died, possibly out of memory: "
-                "run again with fewer --workers; finished work is kept"
+                "run again with fewer `workers=`; finished work is kept"
             ) from error
         finally:
             pool.shutdown(wait=True, cancel_futures=True)

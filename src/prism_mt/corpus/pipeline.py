@@ -265,7 +265,7 @@ def _claim(preparation: Preparation, restart: bool) -> None:
         if plan_file.read_text("utf-8") != mine:
             raise PrismError(
                 f"{preparation.work} has unfinished work from another configuration, or from files that have changed "
-                "since: use --restart to discard it, or another --output"
+                "since: discard it with `restart=`, or choose another `output=`"
             )
         return
     with write_atomically(plan_file) as handle:

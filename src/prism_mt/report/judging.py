@@ -69,13 +69,13 @@ class SuiteJudging:
 class PartsJudging:
     """How well metrics agree with humans on every domain or document."""
 
-    by: Part
+    split_by: Part
     parts: tuple[tuple[Evaluation, ...], ...]
     """Evaluations of the parts of every test set."""
 
     def tables(self) -> list[Table]:
         """Return a table per test set, with the mean over its parts."""
-        return [parts_table(found, self.by.removesuffix("s")) for found in self.parts]
+        return [parts_table(found, self.split_by.removesuffix("s")) for found in self.parts]
 
 
 def judge(
@@ -132,16 +132,16 @@ def judge_suite(judged: Sequence[JudgedMetrics], suite: Suite, resampling: Resam
 
 
 def judge_all_parts(
-    judged: Sequence[JudgedMetrics], by: Part, protocol: Protocol, resampling: Resampling
+    judged: Sequence[JudgedMetrics], split_by: Part, protocol: Protocol, resampling: Resampling
 ) -> PartsJudging:
     """Judge the metrics on every domain or document of every test set."""
     found = [
         judge_parts(
-            item.judgments, item.metrics, by, protocol=protocol, resampling=resampling, reference=item.reference
+            item.judgments, item.metrics, split_by, protocol=protocol, resampling=resampling, reference=item.reference
         )
         for item in judged
     ]
-    return PartsJudging(by, tuple(map(tuple, found)))
+    return PartsJudging(split_by, tuple(map(tuple, found)))
 
 
 def _pooled_table(judged: Sequence[JudgedMetrics]) -> Table:

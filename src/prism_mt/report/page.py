@@ -21,7 +21,7 @@ from prism_mt.evaluation.compare import Comparison, Significance, agreements
 from prism_mt.evaluation.words import WordAnalysis, analyze_words
 from prism_mt.metrics.base import ErrorSpan, TokenTrace
 from prism_mt.report import svg
-from prism_mt.report.compare import (
+from prism_mt.report.comparison import (
     RANKS,
     about,
     agreement_table,

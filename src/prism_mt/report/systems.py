@@ -12,7 +12,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name
 from prism_mt.evaluation.compare import SIGNIFICANT, Comparison, Significance, Test, agreements, compare_systems
 from prism_mt.metrics.scores import MetricScores, Scores
-from prism_mt.report.compare import (
+from prism_mt.report.comparison import (
     agreement_table,
     buckets_table,
     pairs_table,

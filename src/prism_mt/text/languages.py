@@ -105,11 +105,11 @@ def detect(texts: Iterable[str], limit: int = 1000) -> str:
             votes[probabilities.most_common(1)[0][0]] += letters
     total = votes.total()
     if total < _MIN_LETTERS:
-        raise PrismError("there is too little text to identify its language: set it (--lang)")
+        raise PrismError("there is too little text to identify its language: set `lang=`")
     code, most = votes.most_common(1)[0]
     if 2 * most <= total:
         shares = ", ".join(f"{language(code).name} {count / total:.0%}" for code, count in votes.most_common(3))
-        raise PrismError(f"cannot identify the language of the text ({shares}): set it (--lang)")
+        raise PrismError(f"cannot identify the language of the text ({shares}): set `lang=`")
     return code
 
 

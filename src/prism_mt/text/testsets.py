@@ -27,7 +27,7 @@ def open_testset(spec: str, side: Literal["src", "ref"], offline: bool = False) 
     name, pair = _parse(spec)
     dataset = _dataset(name, pair)
     if offline and not _is_complete(dataset, name, pair):
-        raise PrismError(f"--offline: not fetching {spec}, which is not on this machine")
+        raise PrismError(f"`offline=`: not fetching {spec}, which is not on this machine")
     try:
         files = dataset.get_reference_files(pair) if side == "ref" else [dataset.get_source_file(pair)]
     # sacreBLEU raises plain exceptions and whatever its network and archive libraries raise, and exits the process

@@ -61,7 +61,7 @@ class CheckpointFolder:
         if changed:
             raise PrismError(
                 f"{self.folder} is from a run with other settings ({', '.join(changed)}): "
-                "restore the configuration, choose another output, or start again with --fresh"
+                "restore the configuration, choose another output, or start again with `fresh=`"
             )
         return found
 

@@ -50,7 +50,7 @@ def read_texts(path: str | Path, languages: Sequence[str] = ()) -> dict[str, lis
     path = Path(path)
     if not stem(path).endswith((".jsonl", ".json")):
         if len(languages) != 1:
-            raise PrismError(f"{path}: name the one language of this text (--lang)")
+            raise PrismError(f"{path} is plain text: name its one language")
         return {languages[0]: list(open_lines(path))}
     texts: dict[str, list[str]] = {}
     number = 0

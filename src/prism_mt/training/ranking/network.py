@@ -39,5 +39,5 @@ def load_trained(network: Transformer, weights: Mapping[str, Tensor]) -> None:
     trained = trained_weights(network).keys()
     if weights.keys() != trained:
         odd = min(weights.keys() ^ trained)
-        raise PrismError(f"this checkpoint does not fit the model ({odd}): start again with --fresh")
+        raise PrismError(f"this checkpoint does not fit the model ({odd}): start again with `fresh=`")
     network.load_state_dict(weights, strict=False)

@@ -1,6 +1,5 @@
 """The objective of `prism metric train`: regression to human scores over the vectors of a frozen encoder."""
 
-import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from prism_mt._core.errors import PrismError
+from prism_mt._core.files import sha256_of
 from prism_mt._core.progress import counter
 from prism_mt.encoders.cached import StoredEncoder
 from prism_mt.encoders.factory import EncoderConfig, open_both_encoders, open_piece_encoder
@@ -126,7 +126,7 @@ class RegressionObjective:
         """Network, loss, encoder and judgments."""
         settings = {name: getattr(self.config, name) for name in _KEPT}
         for name in ("train", "dev"):  # by content: paths depend on the working directory
-            settings[name] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in getattr(self.config, name)]
+            settings[name] = [sha256_of(path) for path in getattr(self.config, name)]
         return {**settings, "encoder": self.spec.encoder_digest}
 
     def weights(self) -> Weights:
