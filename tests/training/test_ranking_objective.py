@@ -188,7 +188,7 @@ def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) 
 def test_another_loss_does_not_go_on_from_these_checkpoints(config: FinetuneConfig) -> None:
     open_loop(config).run()
     changed = dataclasses.replace(config, ranking=Ranking(margin=0.7))
-    with pytest.raises(PrismError, match=r"other settings \(ranking\).*--fresh"):
+    with pytest.raises(PrismError, match=r"other settings \(ranking\).*`fresh=`"):
         open_loop(changed)
     assert open_loop(changed, resume=False).progress.step == 0
 

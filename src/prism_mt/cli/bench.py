@@ -41,7 +41,7 @@ class BenchOptions(Config):
     pieces: int = option(
         "mean length of a text in pieces of the model's vocabulary", 25, metavar="N", low=1, high=100_000
     )
-    format: Format = option("how to print the table", "text")
+    format: Format = option("format of the table", "text")
 
 
 class _Measured(NamedTuple):

@@ -63,7 +63,7 @@ def _syntax(name: str, parser: argparse.ArgumentParser, subcommands: Mapping[str
 
 
 def _words(action: argparse.Action, known: _Known) -> Words:
-    """What an option or argument takes: one of some names, a file, or a number, which nobody can complete."""
+    """What an option or argument takes: one of several names, a file, or something that cannot be completed."""
     several = action.nargs in ("+", "*")
     if action.choices:
         return Words(tuple(map(str, action.choices)), False, several)
@@ -74,7 +74,7 @@ def _words(action: argparse.Action, known: _Known) -> Words:
 
 
 def _summary(text: str) -> str:
-    """The beginning of a help text, short enough to stand beside the option in a list."""
+    """The start of a help text, short enough to fit next to the option in a list."""
     plain = " ".join(text.replace("%%", "%").split())
     return textwrap.shorten(plain.split("; ")[0].split(" (default")[0], 70, placeholder=" …").rstrip(".")
 
@@ -153,7 +153,7 @@ _KNOWN_ARGUMENTS: Mapping[str, _Known] = {
     "cache clear": {"stores": _stores},
     "cache prune": {"stores": _stores},
 }
-"""The same for words that are no options, by command."""
+"""The same for positional arguments, by command."""
 _NAME_OR_FILE = {"model"}
 
 COMMAND = Command(

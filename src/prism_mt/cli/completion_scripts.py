@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Words:
-    """What may stand in a place: some names, files, both or neither; `several` if more than one."""
+    """What can be completed: names, files, both or neither; `several` if there may be more than one."""
 
     names: tuple[str, ...] = ()
     files: bool = False

@@ -66,7 +66,7 @@ def run_list(options: ShowOptions, data: DataOptions, output: TableOptions) -> N
             for one in catalog().archives
             if one.name in used
         ),
-        "Archives that serve instead",
+        "Archives that can be used instead",
     )
     write_tables([table, archives] if used else [table], output)
 
@@ -131,18 +131,21 @@ _GET_EPILOG = """examples:
   prism data get wmt19_da_sys.tsv.xz --from https://mirror.example/judgments --data DIR
   prism data get sacrebleu:wmt19:de-en
 
-A download that was interrupted goes on where it stopped, and is checked before it is used."""
+An interrupted download resumes where it stopped, and is checked before it is used."""
 
 COMMAND = Group(
     name="data",
     help="public data of the papers' studies: what they need, where it comes from, and how to get it",
     commands=(
         Command(
-            "list", "list files, sources and what is there", (ShowOptions, DataOptions, TableOptions), run_list
+            "list",
+            "list files, their sources, and which are present",
+            (ShowOptions, DataOptions, TableOptions),
+            run_list,
         ),
         Command(
             "get",
-            "fetch files and archives, resume and check them",
+            "fetch files and archives, resuming and checking downloads",
             (GetOptions, DataOptions),
             run_get,
             _GET_EPILOG,

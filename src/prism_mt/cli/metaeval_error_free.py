@@ -25,8 +25,8 @@ class ErrorFreeOptions(Config):
     judgments: list[Path] = option("outputs with lists of errors (MQM)", positional=True, metavar="JUDGMENTS")
     metric: str = option("metric whose probabilities are judged", "prism-ref", flags=("-m",), metavar="NAME")
     pairs: list[str] = option("only these language pairs", [], metavar="LP")
-    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
-    outputs: int | None = option("only so many outputs of each test set, evenly spread", None, metavar="N", low=10)
+    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
+    outputs: int | None = option("use only N outputs of each test set, evenly spaced", None, metavar="N", low=10)
 
 
 def run(
@@ -36,7 +36,7 @@ def run(
     engine: EngineConfig,
     metric_options: dict[str, Any],
 ) -> None:
-    """Predict for every rated output, and compare with what people said."""
+    """Predict for every rated output, and compare with the ratings."""
     plots.check()
     [metric] = make_metrics([options.metric], metric_options)
     check_errors([metric])

@@ -24,15 +24,14 @@ class SpanOptions(Config):
 
     annotations: list[Path] = option(
         "outputs with marked errors: Google's MQM ratings with <v> marks, folders of mt-metrics-eval, JSONL "
-        "(default: mistakes made on purpose)",
+        "(default: synthetic errors)",
         [],
         positional=True,
         metavar="ANNOTATIONS",
     )
     metric: str = option("metric whose spans are judged", "prism-ref", flags=("-m",), metavar="NAME")
     texts: Path | None = option(
-        "texts to make mistakes in: plain, or JSONL with a text per language code (default: 24 sentences in 39 "
-        "languages)",
+        "texts to perturb: plain, or JSONL with a text per language code (default: 24 sentences in 39 languages)",
         None,
         metavar="FILE",
     )
@@ -40,8 +39,8 @@ class SpanOptions(Config):
     src_lang: str = option("language of the sources of perturbed texts", "en", metavar="XX")
     segments: int | None = option("only the first N texts", None, metavar="N", low=1)
     pairs: list[str] = option("only these language pairs of the annotations", [], metavar="LP")
-    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
-    seed: int = option("another seed makes other mistakes", 0, metavar="N", low=0)
+    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
+    seed: int = option("random seed", 0, metavar="N", low=0)
 
 
 def run(options: SpanOptions, output: TableOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
@@ -69,7 +68,7 @@ def run(options: SpanOptions, output: TableOptions, engine: EngineConfig, metric
 
 SPANS = Command(
     "spans",
-    "compare error spans with mistakes made on purpose, or with errors that people marked",
+    "compare error spans with synthetic errors, or with errors that people marked",
     (SpanOptions, TableOptions, EngineConfig),
     run,
     metrics=True,

@@ -61,7 +61,7 @@ With side = "src" and an encoder for both languages, outputs are compared with t
         ),
         Command(
             "spans",
-            "Train the weights with which a model finds error spans, on mistakes made on purpose and on MQM.",
+            "Train the weights with which a model finds error spans, on synthetic errors and on MQM.",
             (SpanTraining, EngineConfig),
             spans,
             epilog="""example:

@@ -30,7 +30,7 @@ class PlotOptions(Config):
     """Output options for plots."""
 
     plot: Path | None = option(
-        "also draw a figure; the ending (pdf, svg, eps, png) says how", None, metavar="FILE"
+        "also draw a figure; the suffix (pdf, svg, eps, png) determines the format", None, metavar="FILE"
     )
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""`prism reproduce`: the papers' tables and figures, ours beside the published cells."""
+"""`prism reproduce`: the papers' tables and figures, our cells next to the published ones."""
 
 import sys
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class ReproduceOptions(Config):
         metavar="N",
         low=1,
     )
-    fresh: bool = option("compute everything again", False)
+    fresh: bool = option("recompute everything", False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ def _row(text: str) -> tuple[str, str]:
 
 
 def run_list(options: ListOptions, data: DataOptions, output: TableOptions) -> None:
-    """Print what can be reproduced, and what it takes."""
+    """List the studies and what each needs."""
     write_tables([studies_table(find_studies(options.studies or ["all"]), data.folder)], output)
 
 
@@ -114,20 +114,20 @@ _EPILOG = """examples:
   prism reproduce bawden2020wmt/kinds-segments --data DIR --model mini --segments 100
   prism reproduce all --data DIR --format json -o cells.json
 
-A run that was interrupted goes on where it stopped. Without --model nothing is computed that needs a model; the
+An interrupted run resumes where it stopped. Without --model nothing is computed that needs a model; the
 published rows of Prism need m39v1."""
 
 COMMAND = Group(
     name="reproduce",
-    help="the papers' tables and figures, ours beside the published cells",
+    help="the papers' tables and figures, our cells next to the published ones",
     commands=(
         Command(
-            "list", "list the studies and what each takes", (ListOptions, DataOptions, TableOptions), run_list
+            "list", "list the studies and what each needs", (ListOptions, DataOptions, TableOptions), run_list
         ),
     ),
     default=Command(
         "reproduce",
-        "make published tables and figures again, and compare them cell by cell",
+        "reproduce published tables and figures, and compare them cell by cell",
         (ReproduceOptions, DataOptions, TableOptions, PlotOptions, EngineConfig),
         run,
         _EPILOG,

@@ -18,7 +18,7 @@ class ServeOptions(Config):
 
     model: list[str] = option("models to choose from; the first is the default", [DEFAULT_MODEL], metavar="M")
     host: str = option("address to listen on; any but the loopback address is open to everyone", "127.0.0.1")
-    name: list[str] = option("names under which others may ask for this machine, besides its addresses", [])
+    name: list[str] = option("host names under which this machine may be addressed, besides its addresses", [])
     port: int = option("port to listen on", 8000, metavar="N", low=1, high=65535)
 
 

@@ -67,7 +67,7 @@ def read_paraphrases(path: Path) -> list[Paraphrase]:
 
 
 def outputs_as_paraphrases(judgments: Judgments, reference: str) -> list[Paraphrase]:
-    """Outputs of all systems, judged or not, beside the reference: texts of all degrees of likeness."""
+    """Outputs of all systems, judged or not, paired with the reference: texts of every degree of similarity."""
     if judgments.texts is None:
         raise PrismError(f"{judgments.place} has no texts: name a file that has them")
     references = judgments.texts.references[reference]

@@ -110,7 +110,7 @@ def _outcome(contrasts: Sequence[Contrast], metric: Metric, label: str, runtime:
     for side in sorted(metric.needs):
         if len(given[side]) != len(chosen):
             word = "references" if side == "ref" else "sources"
-            raise PrismError(f"{metric.label} needs {word}, and some of this challenge set have none")
+            raise PrismError(f"{metric.label} needs {word}, which some contrasts of this challenge set lack")
     text = parallel_text(
         {"good": [one.good for one in chosen], "bad": [one.bad for one in chosen]},
         given.get("ref"),

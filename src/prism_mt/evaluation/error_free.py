@@ -46,7 +46,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class ErrorFreeResult:
-    """Predictions beside what people said."""
+    """Predictions compared with the ratings."""
 
     name: str
     outputs: int
@@ -58,7 +58,7 @@ class ErrorFreeResult:
     shifted_brier: float
     """Brier score once the mean prediction is the base rate: raters of another test set may be stricter or milder."""
     score_brier: float
-    """Brier score of a threshold on the metric's score, the best that there is."""
+    """Brier score of the best threshold on the metric's score."""
     accuracy: float
     base_accuracy: float
     score_accuracy: float
@@ -104,7 +104,7 @@ def rated_segments(judgments: Judgments, reference: str | None = None) -> RatedS
 
 
 def summaries(rated: RatedSegments, metric: Metric, runtime: Runtime) -> Array:
-    """Describe every output by the numbers that its probability is made of."""
+    """Compute the features of every output from which its probability is predicted."""
     finder = SpanFinder(metric, runtime, rated.languages)
     results = metric.open(runtime, rated.languages).score(rated.segments, tokens=True)
     found = finder.find(rated.segments, [result.tokens for result in results])
@@ -112,7 +112,7 @@ def summaries(rated: RatedSegments, metric: Metric, runtime: Runtime) -> Array:
 
 
 def judge_error_free(rated: RatedSegments, metric: Metric, runtime: Runtime) -> ErrorFreeResult:
-    """Predict, and compare with what people said."""
+    """Predict, and compare with the ratings."""
     scorer = open_scorer(metric, runtime, rated.languages, error_free=True)
     results = list(scorer.score(rated.segments))
     predicted = np.array([result.error_free for result in results], dtype=np.float64)

@@ -51,7 +51,7 @@ class StudyOptions(Config):
         "md5",
     )
     draws: int = option(
-        "how often is drawn: references where that is random, and for segments the pair that an output is scored in",
+        "number of draws: of references if they are random, and for segments of the pair in which an output is scored",
         5,
         metavar="N",
         low=1,

@@ -58,7 +58,7 @@ def rerank_with(
 
 
 def check_pseudo_references(metric: Metric, references: Sequence[Sequence[str]] | None, count: int) -> None:
-    """Stop where pseudo-references are of no use, or there are not some for every one of `count` segments."""
+    """Fail if pseudo-references are of no use, or missing for some of the `count` segments."""
     if references is None:
         return
     if "ref" not in metric.needs:

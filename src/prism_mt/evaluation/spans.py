@@ -1,4 +1,4 @@
-"""How well error spans agree with known errors: mistakes made on purpose, or errors that people marked."""
+"""How well error spans agree with known errors: synthetic errors, or errors that people marked."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is wrong in one text, and what was marked in it."""
+    """Known and marked errors of one text."""
 
     text: str
     language: str
@@ -132,7 +132,7 @@ def judge_perturbations(
     kinds: Sequence[Kind] = KINDS,
     seed: int = 0,
 ) -> list[SpanResult]:
-    """Find mistakes made on purpose in parallel texts, language by language."""
+    """Find synthetic errors in parallel texts, language by language."""
     found = []
     for language in languages:
         if language not in texts:

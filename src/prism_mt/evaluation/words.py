@@ -46,7 +46,7 @@ class NgramMatches:
 
 @dataclass(frozen=True, eq=False)
 class WordAnalysis:
-    """Lengths, frequencies and n-grams of outputs beside their (first) references."""
+    """Lengths, frequencies and n-grams of outputs compared with their (first) references."""
 
     systems: tuple[str, ...]
     ratios: tuple[float, ...]

@@ -44,7 +44,7 @@ class Runtime:
         )
 
     def encoder_precision(self) -> Literal["float32", "bfloat16"]:
-        """Return what encoders compute in: as scoring does, where that is bfloat16; in float32 else."""
+        """Return the precision of encoders: bfloat16 if scoring uses it, float32 otherwise."""
         return "bfloat16" if resolve_engine(self.config).precision == "bfloat16" else "float32"
 
     def share(self, key: object, make: Callable[[], Resource]) -> Resource:

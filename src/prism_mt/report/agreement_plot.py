@@ -40,7 +40,7 @@ class Scatter:
 
 
 def plot_agreement(found: Sequence[tuple[Evaluation, Sequence[Scatter]]], path: Path) -> None:
-    """Draw every test set below the other: its results, then a panel per metric where there are system scores."""
+    """Draw the test sets one below the other: its results, then a panel per metric where there are system scores."""
     heights = [_bars_height(evaluation) + _scatters_height(scatters) for evaluation, scatters in found]
     figure = pyplot().figure(figsize=(7.2, sum(heights)), layout="constrained")
     boxes = figure.subfigures(len(found), 1, height_ratios=heights, squeeze=False)[:, 0]
@@ -108,7 +108,7 @@ def _draw_scatters(box: Any, scatters: Sequence[Scatter]) -> Iterator[tuple[Any,
 
 
 def _name_points(panel: Any, scatter: Scatter) -> None:
-    """Write beside each point its name where that covers nothing; others have none."""
+    """Label each point where the label covers nothing; the others stay unlabeled."""
     renderer = panel.figure.canvas.get_renderer()
     inside = panel.get_window_extent(renderer)
     dots = [panel.transData.transform(point) for point in zip(scatter.scores, scatter.human, strict=True)]

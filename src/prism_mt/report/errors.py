@@ -15,7 +15,7 @@ _NONE = "-1\t-1\tno-error"
 
 
 def describe_span(span: ErrorSpan) -> str:
-    """Say in a few words what is wrong."""
+    """Describe an error in a few words."""
     words = {"hypothesis": "wrong", "reference": "missing", "source": "missing (source)"}
     return f"{words[span.part]}: {printable(span.text)} ({span.severity}, {span.probability:.2f})"
 
@@ -56,7 +56,7 @@ def write_wmt_spans(scores: Scores, folder: Path) -> None:
     spaces; `-1`, `-1` and `no-error` where there is nothing wrong. Omissions have no place in an output.
     """
     if scores.text is None:
-        raise PrismError("error spans are written beside their texts, which these scores do not have")
+        raise PrismError("error spans are written with their texts, which these scores lack")
     pair = f"{scores.languages.source or 'xx'}-{scores.languages.target or 'xx'}"
     outputs = dict(scores.text.systems)
     for metric, own in scores.items():

@@ -137,7 +137,12 @@ def judge_all_parts(
     """Judge the metrics on every domain or document of every test set."""
     found = [
         judge_parts(
-            item.judgments, item.metrics, split_by, protocol=protocol, resampling=resampling, reference=item.reference
+            item.judgments,
+            item.metrics,
+            split_by,
+            protocol=protocol,
+            resampling=resampling,
+            reference=item.reference,
         )
         for item in judged
     ]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _SCRIPTS = ("elements", "words", "errors", "scatter", "segments", "page")
-"""Files of the page's script, in the order in which they use one another."""
+"""Script files of the page, in order of dependency."""
 
 Traces = list[list[tuple[TokenTrace, ...]]]
 """Segments × systems."""
@@ -52,7 +52,7 @@ Traces = list[list[tuple[TokenTrace, ...]]]
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a page: its title, the test set, and the day, where they are known."""
+    """The header of a page: title, test set and date, where known."""
 
     title: str = ""
     test_set: str = ""
@@ -141,7 +141,7 @@ def _title(page: Page) -> str:
 
 
 def _facts(page: Page) -> list[str]:
-    """What the line below the title says."""
+    """The line below the title."""
     segments = f"{page.comparisons[0].metric.segments.shape[1]:,} segments"
     known = [find_language(code) for code in (page.languages.source, page.languages.target) if code]
     languages = " to ".join(one.name for one in known if one)

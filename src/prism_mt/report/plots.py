@@ -1,4 +1,4 @@
-"""Pictures of results; the ending of the file's name (pdf, svg, eps, png) decides the format."""
+"""Plots of results; the file's suffix (pdf, svg, eps, png) determines the format."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,7 +30,7 @@ _STYLE: dict[Any, Any] = {
 def check_plot_path(path: Path) -> None:
     """Fail before the work starts if a plot could not be written afterwards."""
     if path.suffix not in _ENDINGS:
-        raise PrismError(f"{path}: a picture's name must end in {', '.join(_ENDINGS)}")
+        raise PrismError(f"{path}: the name of a plot must end in {', '.join(_ENDINGS)}")
     pyplot()
 
 
@@ -89,7 +89,7 @@ def plot_bins(models: Mapping[str, Sequence[Bin]], path: Path) -> None:
 
 
 def plot_studies(studies: Sequence[ReferenceStudy], path: Path) -> None:
-    """Every metric under machine-translated references as a dot, its standard result as a ring before it."""
+    """Every metric under machine-translated references as a dot, its standard result as a ring."""
     figure, panels = pyplot().subplots(
         1, len(studies), figsize=(3.6 * len(studies) + 1, 3), squeeze=False, sharey=True, layout="constrained"
     )
@@ -109,7 +109,7 @@ def plot_studies(studies: Sequence[ReferenceStudy], path: Path) -> None:
 
 
 def plot_reliability(sets: Mapping[str, Sequence[ReliabilityBin]], path: Path) -> None:
-    """Predicted probabilities beside what people said; on the diagonal they agree."""
+    """Predicted against observed probabilities; on the diagonal they agree."""
     figure, axes = pyplot().subplots(figsize=(4.5, 4.2))
     axes.plot([0, 1], [0, 1], color="#888888", linewidth=0.8)
     for name, bins in sets.items():
@@ -180,7 +180,7 @@ def _draw_result(axes: Any, result: StudyResult) -> None:
 
 
 def pyplot() -> Any:
-    """Import matplotlib without a window, with a style for papers: small letters, no frames, fonts embedded."""
+    """Import matplotlib without a display, with a style for papers: small type, no frames, embedded fonts."""
     try:
         import matplotlib
     except ImportError as error:
@@ -193,12 +193,12 @@ def pyplot() -> Any:
 
 
 def plain(text: str) -> str:
-    """Text in which matplotlib sees no mathematics."""
+    """Escape text so that matplotlib sees no math in it."""
     return text.replace("$", r"\$")
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure and forget it."""
+    """Save a figure and close it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=200, bbox_inches="tight")

@@ -1,4 +1,4 @@
-"""Published tables beside ours: the function `prism_mt.reproduce` and what it returns."""
+"""Published tables next to ours: the function `prism_mt.reproduce` and what it returns."""
 
 import json
 import math
@@ -79,9 +79,9 @@ class Reproduction:
         return render_all(self.tables(), format, width) + f"\n{self.summary}\n{cost}"
 
     def _page(self) -> str:
-        """A document of its own: the summary first, then every study."""
+        """A standalone document: the summary first, then every study."""
         *tables, overview = self.tables()
-        head = f"# The papers' tables, made again\n\n{_PREFACE}\n**{self.summary}**\n\n{self.cost}\n\n"
+        head = f"# The papers' tables, reproduced\n\n{_PREFACE}\n**{self.summary}**\n\n{self.cost}\n\n"
         return head + render_all([overview, *tables], "markdown")
 
     def __repr__(self) -> str:
@@ -99,13 +99,13 @@ def reproduce(
     runtime: Runtime | None = None,
     tell: Callable[[StudyResult], None] | None = None,
 ) -> Reproduction:
-    """Make published tables again and compare them cell by cell.
+    """Reproduce published tables and compare them cell by cell.
 
     A study is `vamvas2023/table3`, a paper's name, or `all` (the default), which skips what lacks data or a model.
     `data` is the folder of public data, `model` computes the rows that need one. `rows` names metrics for rows of
-    tables that are scored from texts, such as `{"BERTR": "bertr[encoder=bert,layer=-1]"}`. With `segments`, only so
-    many of each test set are scored, for a first look, and cells are not compared. What an interrupted run has
-    computed is not computed again unless it is to be `fresh`; `tell` is called after every study.
+    tables that are scored from texts, such as `{"BERTR": "bertr[encoder=bert,layer=-1]"}`. With `segments`, only the
+    first ones of each test set are scored, for a quick look, and cells are not compared. An interrupted run resumes
+    where it stopped unless `fresh` is set; `tell` is called after every study.
     """
     start = time.perf_counter()
     names = studies or ("all",)
@@ -117,9 +117,7 @@ def reproduce(
     skip = any("/" not in name for name in names)
     results = tuple(run_studies(find_studies(names), work, skip, tell))
     cost = describe_cost(time.perf_counter() - start, peak_memory())
-    return Reproduction(
-        results, cost if fresh else f"{cost} What was known from earlier runs was not computed again."
-    )
+    return Reproduction(results, cost if fresh else f"{cost} Results of earlier runs were reused.")
 
 
 def describe_cost(seconds: float, memory: int | None) -> str:
@@ -172,7 +170,7 @@ def cells_table(results: Iterable[StudyResult]) -> Table:
 
 
 def studies_table(studies: Sequence[Study], data: DataFolder) -> Table:
-    """What there is to reproduce, what it takes, and whether the data are there."""
+    """All studies, what each needs, and whether the data are present."""
     columns = (
         *(Column(title) for title in ("study", "what")),
         number("cells", 0),

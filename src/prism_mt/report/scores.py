@@ -180,7 +180,7 @@ class ScoreReport:
                         handle.write(f"{head}\t{position}\t{_cell(piece)}\t{trace['scores'][position - 1]!r}\n")
 
     def _document_tables(self) -> list[Table]:
-        """A row per document, a column per metric and system; none where documents are not known."""
+        """A row per document, a column per metric and system; no table if documents are unknown."""
         found = {metric: self.scores.by_document(metric) for metric in self.scores}
         names = list(next(iter(found.values()), {}))
         if not names:
@@ -205,5 +205,5 @@ class ScoreReport:
 
 
 def _cell(text: str) -> str:
-    """A value that cannot break a row apart."""
+    """Escape a value so that it cannot break a row."""
     return printable(text.replace("\\", "\\\\"))

@@ -1,4 +1,4 @@
-"""Tables of how well error spans and error-free probabilities agree with what is known."""
+"""Tables of how well error spans and error-free probabilities agree with known errors."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def kinds_table(results: Sequence[SpanResult], metric: str) -> Table:
 
 
 def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[Table]:
-    """Return Brier scores and accuracies beside those of simpler guesses, then predictions beside what people said."""
+    """Return Brier scores and accuracies next to simple baselines, then predicted next to observed rates."""
     rows: list[tuple[Value, ...]] = [
         (
             one.name,

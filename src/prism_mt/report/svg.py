@@ -1,6 +1,6 @@
-"""Plots inside a page: they are as wide as there is room, with colors and fonts of the page; every text is escaped.
+"""Inline SVG plots, as wide as the page allows and in its colors and fonts; all text is escaped.
 
-Positions are percentages, so that lines move closer together on a telephone while letters keep their size.
+Positions are percentages, so that lines move closer together on a phone while text keeps its size.
 """
 
 from collections.abc import Sequence
@@ -133,7 +133,7 @@ class Axis:
         self.low, self.high = low, high
 
     def share(self, value: float) -> float:
-        """Where a number stands, as a share of the width."""
+        """Position of a number, as a share of the width."""
         inside = 0.5 if self.high == self.low else (value - self.low) / (self.high - self.low)
         return _EDGE + (1 - 2 * _EDGE) * inside
 
@@ -163,7 +163,7 @@ def _lanes(rows: Sequence[tuple[str, Sequence[Markup], str]], axis: Axis, title:
 
 
 def _stretched(name: str, points: Sequence[tuple[float, float]], height: int, kind: str) -> Markup:
-    """A shape whose horizontal places are shares of the width, which SVG knows of whole pictures only."""
+    """A shape whose horizontal positions are shares of the width, which SVG supports only for whole pictures."""
     written = " ".join(f"{100 * x:.2f},{y:.1f}" for x, y in points)
     shape = _tag(name, points=written, class_=kind, vector_effect="non-scaling-stroke")
     return Markup(

@@ -11,7 +11,7 @@ from prism_mt.report.table import Column, Table, Value, number
 
 @dataclass(frozen=True)
 class WordSection:
-    """What the page shows of words."""
+    """Word statistics on the page."""
 
     lengths: Table
     frequencies: Table
@@ -29,7 +29,7 @@ def word_section(words: WordAnalysis) -> WordSection:
 
 
 def length_table(words: WordAnalysis) -> Table:
-    """How long outputs are beside their references: the ratio, and numbers of segments by difference in words."""
+    """Lengths of outputs relative to their references: the ratio, and numbers of segments by difference in words."""
     columns = [Column("system"), number("ratio")]
     columns += [Column(span(low, high), "d", "right") for low, high in DIFFERENCES]
     rows = tuple(

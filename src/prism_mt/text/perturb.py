@@ -1,4 +1,4 @@
-"""Mistakes made on purpose: omissions, additions, wrong numbers, names and words, negations, antonyms, word order.
+"""Synthetic errors: omissions, additions, wrong numbers, names and words, negations, antonyms, word order.
 
 The same seed makes the same mistakes. Omission, addition, number, word order and wrong word work in every language
 whose words can be told apart; negation, antonym and name take their words from `perturb_words.tsv`.
@@ -32,7 +32,7 @@ class Perturbed:
     """A text with one mistake, and where it is."""
 
     number: int
-    """Place of the original among the texts, from 0."""
+    """Index of the original among the texts, from 0."""
     kind: Kind
     original: str
     text: str
@@ -43,14 +43,14 @@ class Perturbed:
 
     @property
     def severity(self) -> Severity:
-        """Minor where all words are still there."""
+        """Minor if all words are still there."""
         return "minor" if self.kind == "word-order" else "major"
 
 
 def perturb(
     texts: Sequence[str], language: str, *, kinds: Sequence[Kind] = KINDS, seed: int = 0
 ) -> Iterator[Perturbed]:
-    """Make one mistake of every kind in every text, where the text has a place for it.
+    """Make one error of every kind in every text that allows it.
 
     Words that are added or put in the place of others come from the other texts.
     """

@@ -23,7 +23,7 @@ _HALF = 1e-9
 
 @dataclass(frozen=True)
 class Study:
-    """A published table with what it takes to make it; without `run` nothing public makes any of its cells."""
+    """A published table and what it takes to reproduce it; without `run`, no cell can be computed from public data."""
 
     id: str
     """Paper and table, such as `vamvas2023/table3`."""
@@ -49,7 +49,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One cell: ours beside the published value."""
+    """One cell: our value and the published one."""
 
     row: str
     column: str
@@ -77,7 +77,7 @@ class StudyResult:
 
 
 def compare_cells(study: Study, ours: Cells, model: str | None = None, segments: int | None = None) -> StudyResult:
-    """Put computed cells beside the published ones; with only some segments, computed cells are not compared."""
+    """Compare computed cells with the published ones, unless they are of only some segments."""
     table = study.table
     found = [_compare(table, row, column, value, ours) for row, column, value in table.cells()]
     printed = {(cell.row, cell.column) for cell in found}

@@ -1,4 +1,4 @@
-"""parBLEU, parchrF++ and parESIM at WMT20 (Bawden et al. 2020): references with paraphrases of a model beside them."""
+"""parBLEU, parchrF++ and parESIM at WMT20 (Bawden et al. 2020): references augmented with a model's paraphrases."""
 
 from collections.abc import Callable
 

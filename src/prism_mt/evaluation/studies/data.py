@@ -123,7 +123,7 @@ def missing_file(name: str, folder: Path) -> str:
 
 
 def fetch_file(file: DataFile, folder: Path, mirror: str) -> Path:
-    """Fetch a file from a mirror and check its digest; a download that was interrupted goes on."""
+    """Fetch a file from a mirror and check its digest; an interrupted download resumes."""
     make_cache_folder(folder)
     target = folder / file.name
     download(f"{mirror.rstrip('/')}/{file.name}", target)

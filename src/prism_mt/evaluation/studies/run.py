@@ -1,4 +1,4 @@
-"""Run studies: what is refused before it starts, what is skipped, and what the memory already knows."""
+"""Run studies: what is refused up front, what is skipped, and what is already cached."""
 
 from collections.abc import Callable, Iterator, Sequence
 

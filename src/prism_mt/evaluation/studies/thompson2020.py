@@ -1,4 +1,4 @@
-"""Prism (Thompson and Post 2020): what public texts give, and with a model the rows of Prism itself."""
+"""Prism (Thompson and Post 2020): what public texts allow, and with a model the rows of Prism itself."""
 
 from prism_mt.evaluation.bias import outputs_as_paraphrases, score_by_bleu, score_paraphrases
 from prism_mt.evaluation.judgments import add_texts
@@ -73,7 +73,7 @@ def wmt19_segments(work: Workspace, table: PublishedTable) -> Cells:
 
 @runs("thompson2020/wmt19-top-systems", files=(JUDGED, TEXTS), model="optional", scores_texts=True)
 def top_systems(work: Workspace, table: PublishedTable) -> Cells:
-    """Pearson over the four systems that people like best."""
+    """Pearson over the four systems that people rate highest."""
     metrics: dict[str, Metric] = {"BLEU": Bleu()}
     if work.model is not None:
         metrics["Prism-ref"] = PrismRef(model=work.model, overlong="window")

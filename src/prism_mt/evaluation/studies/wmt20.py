@@ -71,7 +71,7 @@ def segments(work: Workspace, table: PublishedTable) -> Cells:
 
 
 def _without_outliers(judgments: Judgments, table: PublishedTable) -> Judgments:
-    """The systems that people like best, as many as the table keeps, or all but those known to be left out."""
+    """The systems that people rate highest, as many as the table keeps, or all but those known to be left out."""
     if judgments.pair in _LEFT_OUT:
         return judgments.select([one for one in judgments.systems if one not in _LEFT_OUT[judgments.pair]])
     return judgments.top_systems(int(table.rows["n"][table.columns.index(judgments.pair)]))

@@ -1,4 +1,4 @@
-"""What studies run on: the data, a model where one is given, and a memory of everything that took time."""
+"""The workspace of studies: data, a model if given, and a cache of everything that takes time."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _PEARSON = Correlation("pearson")
 _KEPT = 8
 """Files whose contents stay in memory."""
 _KINDS = ("mqm",)
-"""Human scores to take of several."""
+"""Human scores to prefer, if there are several."""
 
 
 class Workspace:
@@ -46,7 +46,7 @@ class Workspace:
         self.rows = rows or {}
         """Metrics that compute rows which need what is not public, by row."""
         self.segments = segments
-        """Texts are scored of so many segments of each test set (default: of all)."""
+        """Score only this many segments of each test set (default: all)."""
         self._store, self._fresh = store, fresh
         self._written: set[bytes] = set()
         self._read: dict[object, object] = {}

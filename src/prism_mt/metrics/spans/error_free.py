@@ -53,7 +53,7 @@ def save_error_free(judges: Mapping[Part, ErrorFree], path: Path, model: ModelDi
 
 
 def load_error_free(model: ModelDirectory, part: Part) -> ErrorFree:
-    """Read the judge in a model's folder for outputs beside references, or beside sources."""
+    """Read the judge in a model's folder for outputs with references, or with sources."""
     path = model.folder / FILE
     name = model.spec.name or str(model.folder)
     command = f"calibrate it with `prism metric error-free --model {name}`"

@@ -47,7 +47,7 @@ class ErrorScorer(Scorer):
 def open_scorer(
     metric: Metric, runtime: Runtime, languages: Languages, spans: bool = False, error_free: bool = False
 ) -> Scorer:
-    """Open a metric; one that can finds errors, too, where they are asked for."""
+    """Open a metric that also finds errors, if they are requested and it can."""
     scorer = metric.open(runtime, languages)
     if not (spans or error_free) or not metric.has_both_directions:
         return scorer
@@ -55,7 +55,7 @@ def open_scorer(
 
 
 def check_errors(metrics: Iterable[Metric]) -> None:
-    """Fail where no metric can find errors, and say which can."""
+    """Fail if no metric can find errors, and name those that can."""
     labels = [metric.label for metric in metrics if not metric.has_both_directions]
     if labels and not any(metric.has_both_directions for metric in metrics):
         raise PrismError(

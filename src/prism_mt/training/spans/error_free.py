@@ -29,9 +29,9 @@ class ErrorFreeTraining(Config):
 
     judgments: list[Path] = option("outputs with lists of errors (MQM)", positional=True, metavar="JUDGMENTS")
     model: str = option("the model whose probabilities are read", DEFAULT_MODEL, metavar="M")
-    reference: str | None = option("which reference, where there are several", None, metavar="NAME")
+    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
     outputs: int = option("judged outputs per file", 1200, metavar="N", low=50)
-    seed: int = option("another seed draws other outputs", 0, metavar="N", low=0)
+    seed: int = option("random seed", 0, metavar="N", low=0)
     output: Path | None = option(
         "write here instead of into the model's folder", None, flags=("-o",), metavar="FILE"
     )
@@ -40,7 +40,7 @@ class ErrorFreeTraining(Config):
 def calibrate(
     options: ErrorFreeTraining, config: EngineConfig | None = None, runtime: Runtime | None = None
 ) -> Path:
-    """Fit a logistic regression for outputs beside references, and one for outputs beside sources."""
+    """Fit a logistic regression for outputs with references, and one for outputs with sources."""
     runtime = runtime or Runtime(config)
     model = runtime.model(options.model)
     rated: list[RatedSegments] = []
