@@ -1,6 +1,7 @@
 """What tests of judging share: small judgments and scores from matrices."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,10 @@ def opened(metric: Metric, pair: str = "xx-en") -> TextScorer:
     """A metric ready for a language pair."""
     source, target = pair.split("-")
     return TextScorer(metric, metric.open(Runtime(), Languages(target, source)))
+
+
+def write_rows(path: Path, *rows: str) -> Path:
+    """Write lines, in a folder that need not exist."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
+    return path

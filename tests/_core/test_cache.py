@@ -19,20 +19,10 @@ from prism_mt._core.cache import (
     Keys,
     Store,
     clear_store,
-    parse_size,
-    prune_store,
-    size_limit,
     store_info,
     store_path,
 )
 from prism_mt._core.errors import PrismError
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PRISM_CACHE", str(tmp_path / "home"))
-    monkeypatch.delenv("PRISM_CACHE_LIMIT", raising=False)
-    return tmp_path / "home"
 
 
 def keys(count: int) -> list[bytes]:
@@ -248,25 +238,6 @@ def test_a_locked_file_is_not_waited_for_without_end(caplog: Any, monkeypatch: A
         other.execute("ROLLBACK")
 
 
-def test_the_oldest_entries_go_first() -> None:
-    limit = 200_000
-    store = Store("scores", limit=limit)
-    for start in range(0, 4000, 50):
-        store.put((key, key * 10) for key in keys(4000)[start : start + 50])
-    found = store.get(keys(4000))
-    kept = [key in found for key in keys(4000)]
-    assert kept == sorted(kept)  # only the first are gone
-    assert 400 < sum(kept) < 1200  # 200 kB at about 230 bytes each
-    assert found[keys(4000)[-1]] == keys(4000)[-1] * 10
-    assert store.path.stat().st_size < 1.2 * limit
-
-
-def test_nothing_fits() -> None:
-    store = Store("nbest", limit=0)
-    store.put([(b"k" * 16, b"value")])
-    assert store.get([b"k" * 16]) == {}
-
-
 def write_many(path: Path, seed: int) -> None:
     store = Store("scores", path)
     for number in range(seed, 400, 2):
@@ -308,63 +279,3 @@ def test_a_forked_process_opens_the_file_itself() -> None:
     child.join(60)
     assert child.exitcode == 0
     assert store.get([b"child", *keys(5)]) == {b"child": b"value", **{key: key * 3 for key in keys(5)}}
-
-
-def test_info_prune_and_clear() -> None:
-    assert (store_info("scores"), prune_store("scores"), clear_store("scores")) == (None, None, None)
-    store = Store("encodings")
-    store.put((key, bytes(10_000)) for key in keys(16))
-    info = store_info("encodings")
-    assert info is not None
-    assert info[:2] == ("encodings", 16)
-    assert info.size > 160_000
-    pruned = prune_store("encodings", 60_000)
-    assert pruned is not None
-    assert pruned.size > 80_000
-    left = store.get(keys(16))
-    assert len(left) == 16 - pruned.entries
-    assert list(left) == keys(16)[pruned.entries :]
-    cleared = clear_store("encodings")
-    assert cleared is not None
-    assert cleared.entries == len(left)
-    assert store.get(keys(16)) == {}
-    store.put([(b"k", b"v")])  # a process that has the file open goes on with it
-    assert Store("encodings").get([b"k"]) == {b"k": b"v"}
-
-
-@pytest.mark.parametrize("content", [b"", b"x" * 5000])
-def test_what_is_no_database_is_removed(home: Path, content: bytes) -> None:
-    home.mkdir()
-    store_path("scores").write_bytes(content)
-    if content:
-        with pytest.raises(PrismError, match="run `prism cache clear`"):
-            store_info("scores")
-    freed = clear_store("scores")
-    assert freed is not None
-    assert freed.size == len(content)
-    assert not store_path("scores").exists()
-
-
-def test_a_failure_is_told_again_after_the_file_was_cleared(home: Path, caplog: Any) -> None:
-    home.mkdir()
-    for count in (1, 2):
-        store_path("scores").write_bytes(b"x" * 5000)
-        Store("scores").get([b"k"])
-        assert len(caplog.messages) == count
-        clear_store("scores")
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("1000", 1000), ("2K", 2048), ("1.5M", 3 << 19), ("20G", 20 << 30), ("1 TiB", 1 << 40), ("5gb", 5 << 30)],
-)
-def test_sizes(text: str, size: int, monkeypatch: Any) -> None:
-    assert parse_size(text) == size
-    monkeypatch.setenv("PRISM_CACHE_LIMIT", text)
-    assert [size_limit(name) for name in STORES] == [size] * len(STORES)
-
-
-@pytest.mark.parametrize("text", ["", "much", "G", "1.2.3M", "nan", "inf", "-1G"])
-def test_what_is_no_size(text: str) -> None:
-    with pytest.raises(PrismError, match="is not a size"):
-        parse_size(text)

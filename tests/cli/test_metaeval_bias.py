@@ -66,3 +66,28 @@ def test_what_is_scored_must_be_said(
 ) -> None:
     assert main(["metaeval", "bias", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_files_of_one_name_are_not_two_models(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "scores.tsv" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("ref\tkind\ttext\tscore\na red apple\tbeam\tan apple\t-1\n", encoding="utf-8")
+    assert main(["metaeval", "bias", *map(str, paths)]) == 2
+    assert "give the files different names" in capsys.readouterr().err
+
+
+def test_bias_over_all_outputs_without_generating(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # A file of texts alone, as the metrics tasks publish them: nobody judged these systems.
+    lines = [
+        {"lp": "de-en", "sid": 1, "ref": "The dog sleeps.", "sys": {"A": "The dog sleeps.", "B": "A cat."}},
+        {"lp": "de-en", "sid": 2, "ref": "It rains today.", "sys": {"A": "It rains today.", "ref-B": "Rain."}},
+    ]
+    path = tmp_path / "outputs.jsonl"
+    path.write_text("".join(json.dumps({"src": "x", **line}) + "\n" for line in lines), encoding="utf-8")
+    words = ["metaeval", "bias", "--judgments", str(path), "--format", "json"]
+    assert main([*words, "--model", "mini"]) == 0
+    _, table = json.loads(capsys.readouterr().out)
+    counts = [row["n mini"] for row in table["rows"]]
+    assert (sum(counts), counts[-1]) == (3, 2)
+    assert table["rows"][-1]["mini"] > next(row["mini"] for row in table["rows"] if row["n mini"] == 1)

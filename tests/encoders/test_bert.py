@@ -24,7 +24,7 @@ def no_model() -> ModelDirectory:
     raise AssertionError("no model is wanted")
 
 
-def check(folder: Path, model: Any, texts: list[str]) -> None:
+def assert_same_vectors(folder: Path, model: Any, texts: list[str]) -> None:
     """Both engines give transformers' hidden states."""
     everything: Any = open_piece_encoder(str(folder), "en", no_model, config=ALL_LAYERS)
     layers = range(1, everything.layers)
@@ -45,7 +45,7 @@ def check(folder: Path, model: Any, texts: list[str]) -> None:
 
 def test_bert_gives_every_layer_without_special_tokens(tmp_path: Path) -> None:
     model, tokenizer = make_bert(tmp_path / "bert")
-    check(tmp_path / "bert", model, TEXTS)
+    assert_same_vectors(tmp_path / "bert", model, TEXTS)
     encoder: Any = open_piece_encoder(str(tmp_path / "bert"), "en", no_model)
     assert isinstance(encoder, CT2Encoder)
     assert (encoder.name, encoder.layer, encoder.layers, encoder.width) == ("bert", "2", 1, 8)
@@ -64,7 +64,7 @@ def test_old_names_of_norms_and_a_head_do_not_matter(tmp_path: Path) -> None:
         weights = {name.replace(new, old): array for name, array in weights.items()}
     weights |= {"cls.predictions.bias": np.zeros(13, np.float32)}
     save_file({**weights, "bert.embeddings.position_ids": np.arange(32)[None]}, path)
-    check(tmp_path / "bert", model, TEXTS)
+    assert_same_vectors(tmp_path / "bert", model, TEXTS)
 
 
 def test_distilbert(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_distilbert(tmp_path: Path) -> None:
     config = library.DistilBertConfig(**sizes, max_position_embeddings=32, initializer_range=0.5)
     model = library.DistilBertModel(config).eval()
     model.save_pretrained(tmp_path / "distilbert")
-    check(tmp_path / "distilbert", model, TEXTS)
+    assert_same_vectors(tmp_path / "distilbert", model, TEXTS)
 
 
 def test_xlm_roberta_needs_sentencepiece_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_xlm_roberta_needs_sentencepiece_only(tmp_path: Path, monkeypatch: pytes
     model.save_pretrained(tmp_path / "xlmr")
     (tmp_path / "xlmr" / "sentencepiece.bpe.model").write_bytes(vocabulary)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    check(tmp_path / "xlmr", model, [*SENTENCES, ""])
+    assert_same_vectors(tmp_path / "xlmr", model, [*SENTENCES, ""])
     encoder: Any = open_piece_encoder(str(tmp_path / "xlmr"), "en", no_model)
     assert encoder.limit == 200
     ids = encoder.tokenizer.encode(SENTENCES[0]).ids

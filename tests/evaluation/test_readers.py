@@ -7,25 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import write_rows
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import is_human
-from prism_mt.evaluation.mqm import penalty
-from prism_mt.evaluation.ratings import Error
-from prism_mt.evaluation.readers import FORMATS, format_of, read_all_judgments, read_judgments
+from prism_mt.evaluation.readers import FORMATS, read_all_judgments, read_judgments
 from prism_mt.evaluation.readers.families import read_families
-from prism_mt.evaluation.readers.google_mqm import strip_marks
 
 NAN = math.nan
 
 
-def write(path: Path, *rows: str) -> Path:
-    path.write_text("".join(row + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 def test_own_table_with_texts(tmp_path: Path) -> None:
-    path = write(
+    path = write_rows(
         tmp_path / "own.tsv",
         "lp\tsystem\tsegment\tscore\tsrc\tref\thyp",
         "en-de\tA\t1\t0.5\tone\teins\tein",
@@ -45,7 +38,9 @@ def test_own_table_with_texts(tmp_path: Path) -> None:
 
 
 def test_table_without_segments_is_about_systems(tmp_path: Path) -> None:
-    judgments = read_judgments(write(tmp_path / "sys.tsv", "lp\tsystem\tda_z", "de-en\tA\t0.1", "de-en\tB\t-0.2"))
+    judgments = read_judgments(
+        write_rows(tmp_path / "sys.tsv", "lp\tsystem\tda_z", "de-en\tA\t0.1", "de-en\tB\t-0.2")
+    )
     assert judgments.system_scores is not None
     np.testing.assert_array_equal(judgments.system_means(), [0.1, -0.2])
     assert judgments.scores.shape == (2, 0)
@@ -73,11 +68,11 @@ def test_column_of_scores_can_be_chosen_and_pairs_filtered(tmp_path: Path) -> No
 )
 def test_broken_tables_are_named(tmp_path: Path, rows: list[str], message: str) -> None:
     with pytest.raises(PrismError, match=message):
-        read_judgments(write(tmp_path / "broken.tsv", *rows))
+        read_judgments(write_rows(tmp_path / "broken.tsv", *rows))
 
 
 def test_preferences_in_a_table_collapse_duplicates(tmp_path: Path) -> None:
-    path = write(tmp_path / "rr.tsv", "lp\tsid\tbetter\tworse", *["lt-en\t7\tA\tB"] * 2, "lt-en\t7\tB\tC")
+    path = write_rows(tmp_path / "rr.tsv", "lp\tsid\tbetter\tworse", *["lt-en\t7\tA\tB"] * 2, "lt-en\t7\tB\tC")
     preferences = read_judgments(path).preferences
     assert preferences is not None
     assert (preferences.segment.tolist(), preferences.better.tolist(), preferences.worse.tolist()) == (
@@ -91,7 +86,7 @@ def test_preferences_in_a_table_collapse_duplicates(tmp_path: Path) -> None:
     ("header", "name"), [("LP DATA SID BETTER WORSE", "RR-seglevel.csv"), ("LP SID BETTER WORSE", "wmt18.csv")]
 )
 def test_shared_task_preferences_even_with_wmt18s_header(tmp_path: Path, header: str, name: str) -> None:
-    judgments = read_judgments(write(tmp_path / name, header, "cs-en newstest2018 3 A.1 B.0"))
+    judgments = read_judgments(write_rows(tmp_path / name, header, "cs-en newstest2018 3 A.1 B.0"))
     assert (judgments.testset, judgments.pair, judgments.systems) == ("newstest2018", "cs-en", ("A.1", "B.0"))
     assert judgments.preferences is not None
     assert len(judgments.preferences) == 1
@@ -99,13 +94,13 @@ def test_shared_task_preferences_even_with_wmt18s_header(tmp_path: Path, header:
 
 def test_shared_task_da(tmp_path: Path) -> None:
     seg = read_judgments(
-        write(tmp_path / "DA-seglevel.csv", "LP DATA SYSTEM SID HUMAN", "cs-en newstest2017 A 3 0.25")
+        write_rows(tmp_path / "DA-seglevel.csv", "LP DATA SYSTEM SID HUMAN", "cs-en newstest2017 A 3 0.25")
     )
     assert (seg.segments, seg.scores.tolist()) == (("3",), [[0.25]])
-    sys = read_judgments(write(tmp_path / "DA-syslevel.csv", "LP SYSTEM HUMAN", "cs-en A 0.5"))
+    sys = read_judgments(write_rows(tmp_path / "DA-syslevel.csv", "LP SYSTEM HUMAN", "cs-en A 0.5"))
     assert sys.system_means().tolist() == [0.5]
     with pytest.raises(PrismError, match="needs SYSTEM and HUMAN"):
-        read_judgments(write(tmp_path / "x.csv", "LP SYSTEM SCORE", "cs-en A 0.5"))
+        read_judgments(write_rows(tmp_path / "x.csv", "LP SYSTEM SCORE", "cs-en A 0.5"))
 
 
 def test_mqm_segments_average_raters_and_know_references(tmp_path: Path) -> None:
@@ -119,7 +114,7 @@ def test_mqm_segments_average_raters_and_know_references(tmp_path: Path) -> None
         },
         "mqm_avg": {},
     }
-    judgments = read_judgments(write(tmp_path / "mqm_en-de.jsonl", json.dumps(record)))
+    judgments = read_judgments(write_rows(tmp_path / "mqm_en-de.jsonl", json.dumps(record)))
     assert judgments.pair == "en-de"
     assert judgments.scores[0, 0] == pytest.approx(-6.1 / 3, abs=1e-8)
     assert judgments.texts is not None
@@ -132,67 +127,21 @@ def test_means_of_the_same_numbers_in_another_order_are_equal(tmp_path: Path) ->
         return {f"r{index}": {"score": score} for index, score in enumerate(scores)}
 
     record = {"sid": 1, "lp": "en-de", "mqm": {"A": ratings(-0.1, -0.2, -5), "B": ratings(-5, -0.2, -0.1)}}
-    scores = read_judgments(write(tmp_path / "x.jsonl", json.dumps(record))).scores
+    scores = read_judgments(write_rows(tmp_path / "x.jsonl", json.dumps(record))).scores
     assert scores[0, 0] == scores[1, 0]
 
 
 def test_jsonl_mistakes(tmp_path: Path) -> None:
     with pytest.raises(PrismError, match="line 1: not valid JSON"):
-        read_judgments(write(tmp_path / "a_en-de.jsonl", "{"))
+        read_judgments(write_rows(tmp_path / "a_en-de.jsonl", "{"))
     with pytest.raises(PrismError, match="line 1: no segment number"):
-        read_judgments(write(tmp_path / "b_en-de.jsonl", "{}"))
+        read_judgments(write_rows(tmp_path / "b_en-de.jsonl", "{}"))
     with pytest.raises(PrismError, match="'sys' must be an object"):
-        read_judgments(write(tmp_path / "c_en-de.jsonl", '{"sid": 1, "sys": ["x"]}'))
-
-
-def test_google_mqm_ratings(tmp_path: Path) -> None:
-    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
-    start = "A\td\t1\t7\trater1\tone\t"
-    path = write(
-        tmp_path / "mqm_newstest2020_ende.tsv",
-        header,
-        start + "<v>ein</v> s\tAccuracy/Mistranslation\tMajor",
-        start + "ein <v>s</v>\tFluency/Punctuation\tMinor",
-        "A\td\t1\t7\trater2\tone\tein s\tNo-error\tno-error",
-        "B\td\t1\t7\trater1\tone\tunding\tNon-translation!\tMajor",
-    )
-    judgments = read_judgments(path, pair="en-de")
-    np.testing.assert_allclose(judgments.scores, [[-2.55], [-25.0]])
-    ratings = judgments.ratings
-    assert ratings.raters == ("rater1", "rater2")
-    assert ratings.errors[0] == (
-        Error("Accuracy/Mistranslation", "Major", (0, 3)),
-        Error("Fluency/Punctuation", "Minor", (4, 5)),
-    )
-    assert ratings.errors[1] == ()
-    assert judgments.documents == ("d",)
-    assert judgments.texts is not None
-    assert judgments.texts.outputs["A"] == ("ein s",)
-    with pytest.raises(PrismError, match="line 2: unknown severity 'Odd'"):
-        read_judgments(write(path, header, start + "x\tStyle\tOdd"), pair="en-de")
-
-
-@pytest.mark.parametrize(
-    ("category", "severity", "expected"),
-    [
-        ("Accuracy/Omission", "Major", 5.0),
-        ("Style/Awkward", "minor", 1.0),
-        ("Fluency/Punctuation", "Minor", 0.1),
-        ("Fluency/Punctuation", "Major", 5.0),
-        ("Other", "Neutral", 0.0),
-        ("Non-translation!", "Major", 25.0),
-    ],
-)
-def test_mqm_penalties(category: str, severity: str, expected: float) -> None:
-    assert penalty(category, severity) == expected
-
-
-def test_mqm_penalty_of_non_translation_can_be_that_of_prism_ft() -> None:
-    assert penalty("Non-translation!", "Major", non_translation=5.0) == 5.0
+        read_judgments(write_rows(tmp_path / "c_en-de.jsonl", '{"sid": 1, "sys": ["x"]}'))
 
 
 def test_agreement_bits(tmp_path: Path) -> None:
-    path = write(
+    path = write_rows(
         tmp_path / "agree.tsv",
         "#cs-en\tmetrics\tBLEU prism",
         "cs-en\td::1\tA\tB\t01",
@@ -209,21 +158,21 @@ def test_agreement_bits(tmp_path: Path) -> None:
     assert second.preferences is not None
     assert second.preferences.agreements == {}
     with pytest.raises(PrismError, match="line 2: 3 bits for 2 metrics"):
-        read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t011"))
+        read_judgments(write_rows(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t011"))
     with pytest.raises(PrismError, match="line 2: a bit is 1 if a metric agrees"):
-        read_judgments(write(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t0x"))
+        read_judgments(write_rows(path, "#cs-en\tmetrics\tBLEU prism", "cs-en\td::1\tA\tB\t0x"))
 
 
 def test_directory_of_mt_metrics_eval(tmp_path: Path) -> None:
     for folder in ("human-scores", "sources", "references", "system-outputs/en-de"):
         (tmp_path / folder).mkdir(parents=True)
-    write(tmp_path / "sources/en-de.txt", "one", "two")
-    write(tmp_path / "references/en-de.refA.txt", "eins", "zwei")
-    write(tmp_path / "system-outputs/en-de/A.txt", "ein", "zwo")
-    write(tmp_path / "human-scores/en-de.mqm.seg.score", "A\t-1", "A\tNone")
-    write(tmp_path / "human-scores/en-de.mqm.sys.score", "A\t-1.5")
+    write_rows(tmp_path / "sources/en-de.txt", "one", "two")
+    write_rows(tmp_path / "references/en-de.refA.txt", "eins", "zwei")
+    write_rows(tmp_path / "system-outputs/en-de/A.txt", "ein", "zwo")
+    write_rows(tmp_path / "human-scores/en-de.mqm.seg.score", "A\t-1", "A\tNone")
+    write_rows(tmp_path / "human-scores/en-de.mqm.sys.score", "A\t-1.5")
     (tmp_path / "documents").mkdir()
-    write(tmp_path / "documents/en-de.docs", "news d1", "speech d2")
+    write_rows(tmp_path / "documents/en-de.docs", "news d1", "speech d2")
     judgments = read_judgments(tmp_path)
     assert (judgments.documents, judgments.domains) == (("d1", "d2"), ("news", "speech"))
     # The directory's name is no more than a file's.
@@ -232,7 +181,7 @@ def test_directory_of_mt_metrics_eval(tmp_path: Path) -> None:
     assert judgments.system_means().tolist() == [-1.5]
     assert judgments.texts is not None
     assert judgments.texts.references == {"refA": ("eins", "zwei")}
-    write(tmp_path / "human-scores/en-de.wmt.seg.score", "A\t1", "A\t2")
+    write_rows(tmp_path / "human-scores/en-de.wmt.seg.score", "A\t1", "A\t2")
     with pytest.raises(PrismError, match="choose one of the human scores with `human_score=`: mqm, wmt"):
         read_judgments(tmp_path)
     assert read_judgments(tmp_path, human_score="wmt").scores.tolist() == [[1.0, 2.0]]
@@ -258,36 +207,22 @@ def test_names_of_human_translations(name: str, expected: bool) -> None:
     assert is_human(name) is expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("no marks", ("no marks", None)),
-        ("a <v>b</v> c", ("a b c", (2, 3))),
-        ("<v></v>omitted", ("omitted", (0, 0))),
-        ("only <v>opened", ("only opened", None)),
-        ("<v>a</v> and <v>b</v>", ("a and b", (0, 1))),
-    ],
-)
-def test_marks_become_spans(text: str, expected: tuple[str, tuple[int, int] | None]) -> None:
-    assert strip_marks(text) == expected
-
-
 def test_raters_are_kept_and_averaged(tmp_path: Path) -> None:
     rows = ["en-de\tA\t1\tanna\t80", "en-de\tA\t1\totto\t60", "en-de\tB\t1\tanna\t10"]
-    judgments = read_judgments(write(tmp_path / "da.tsv", "lp\tsystem\tsegment\trater\tscore", *rows))
+    judgments = read_judgments(write_rows(tmp_path / "da.tsv", "lp\tsystem\tsegment\trater\tscore", *rows))
     assert judgments.ratings.raters == ("anna", "otto")
     assert list(judgments.ratings.rows()) == [(0, 0, 0, 80.0), (1, 0, 0, 60.0), (0, 1, 0, 10.0)]
     assert judgments.scores.tolist() == [[70.0], [10.0]]
 
 
 def test_preferred_human_scores_are_taken_where_there_are_some(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.tsv", "lp\tsystem\tsid\traw\tz", "de-en\tA\t1\t90\t0.5")
+    path = write_rows(tmp_path / "x.tsv", "lp\tsystem\tsid\traw\tz", "de-en\tA\t1\t90\t0.5")
     assert read_judgments(path, prefer=("mqm", "raw")).scores.tolist() == [[90.0]]
     assert read_judgments(path, prefer=("mqm",)).scores.tolist() == [[0.5]]
 
 
 def test_one_of_several_pairs_must_be_chosen(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.tsv", "lp\tsystem\tsid\tz", "de-en\tA\t1\t1", "ru-en\tA\t1\t2")
+    path = write_rows(tmp_path / "x.tsv", "lp\tsystem\tsid\tz", "de-en\tA\t1\t1", "ru-en\tA\t1\t2")
     with pytest.raises(PrismError, match=r"several sets of judgments \(x de-en, x ru-en\)"):
         read_judgments(path)
     assert [judgments.pair for judgments in read_all_judgments([path])] == ["de-en", "ru-en"]
@@ -298,66 +233,12 @@ def test_one_of_several_pairs_must_be_chosen(tmp_path: Path) -> None:
 
 def test_the_data_and_not_the_file_names_test_set_documents_and_standard_reference(tmp_path: Path) -> None:
     record = {"sid": 1, "lp": "en-de", "src": "s", "sys": {"A": "a", "refA": "x", "refB": "y"}, "scores": {"A": 1}}
-    plain = read_judgments(write(tmp_path / "wmt21.news.jsonl", json.dumps(record)))
+    plain = read_judgments(write_rows(tmp_path / "wmt21.news.jsonl", json.dumps(record)))
     assert (plain.name, plain.testset, plain.standard_reference, plain.documents) == ("wmt21", "", None, ())
     record |= {"testset": "wmt21.news", "doc": "d7", "domain": "news", "standard_reference": "refB"}
-    named = read_judgments(write(tmp_path / "other.jsonl", json.dumps(record)))
+    named = read_judgments(write_rows(tmp_path / "other.jsonl", json.dumps(record)))
     assert (named.name, named.testset, named.standard_reference) == ("wmt21.news", "wmt21.news", "refB")
     assert (named.documents, named.domains) == (("d7",), ("news",))
-
-
-ESA = {
-    "langs": "en-cs",
-    "doc_id": "doc",
-    "line_id": 3,
-    "system": "A",
-    "src": "one",
-    "tgt": "jedna",
-    "domain": "speech",
-    "annotator": "anna",
-    "esa_score": 80,
-    "esa_spans": [{"start_i": 0, "end_i": 2, "severity": "minor", "error_type": None}],
-}
-
-
-def test_esa_with_one_output_a_line(tmp_path: Path) -> None:
-    other = ESA | {"annotator": "otto", "esa_score": 60, "esa_spans": []}
-    missing = ESA | {"system": "B", "esa_spans": [{"start_i": "missing", "end_i": "missing", "severity": "major"}]}
-    path = write(tmp_path / "wmt24_esa.jsonl", *(json.dumps(row) for row in (ESA, other, missing)))
-    assert format_of(path).name == "wmt-outputs"
-    judgments = read_judgments(path)
-    assert (judgments.pair, judgments.systems, judgments.segments) == ("en-cs", ("A", "B"), ("doc::3",))
-    assert (judgments.documents, judgments.domains) == (("doc",), ("speech",))
-    assert judgments.scores.tolist() == [[70.0], [80.0]]
-    assert judgments.ratings.errors == ((Error("", "minor", (0, 2)),), (), (Error("", "major"),))
-    assert judgments.texts is not None
-    assert judgments.texts.outputs["A"] == ("jedna",)
-
-
-def test_outputs_of_wmt25_in_a_table(tmp_path: Path) -> None:
-    header = [
-        "doc_id",
-        "segment_id",
-        "source_lang",
-        "target_lang",
-        "set_id",
-        "system_id",
-        "source_segment",
-        "hypothesis_segment",
-        "reference_segment",
-        "domain_name",
-        "method",
-        "overall",
-    ]
-    rows = [
-        ["d", "1", "en", "ar_EG", "official", "A", "one", "x", "y", "news", "ESA", "70.5"],
-        ["c", "9", "en", "ar_EG", "challenge", "A", "two", "x", "", "news", "ESA", ""],
-    ]
-    path = write(tmp_path / "wmt25.tsv", "\t".join(header), *("\t".join(row) for row in rows))
-    official, challenge = read_all_judgments([path])
-    assert (official.name, official.pair, official.scores.tolist()) == ("wmt25", "en-ar_EG", [[70.5]])
-    assert official.standard_reference == "ref"
-    assert (challenge.name, len(challenge.ratings)) == ("challenge", 0)
 
 
 def test_every_format_has_a_name_and_is_recognized_once() -> None:
@@ -367,9 +248,9 @@ def test_every_format_has_a_name_and_is_recognized_once() -> None:
 
 
 def test_families(tmp_path: Path) -> None:
-    path = write(tmp_path / "families.tsv", "A\tone", "B\tone")
+    path = write_rows(tmp_path / "families.tsv", "A\tone", "B\tone")
     assert read_families(path) == {"A": "one", "B": "one"}
     with pytest.raises(PrismError, match="line 1: expected a system and its family"):
-        read_families(write(path, "A one"))
+        read_families(write_rows(path, "A one"))
     with pytest.raises(PrismError, match="line 2: A is in two families"):
-        read_families(write(path, "A\tone", "A\ttwo"))
+        read_families(write_rows(path, "A\tone", "A\ttwo"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hostile import samples
+from hostile import model_samples, samples
 from hostile.mutators import assemble, damage, damage_json
 from hostile.samples import PARTS
 
@@ -57,12 +57,20 @@ READERS = (
     Reader("judged.tsv", samples.judged_outputs, samples.read_judged_outputs),
     Reader("bias.tsv", samples.paraphrases, samples.read_paraphrases, ("metaeval", "bias", "{}")),
     Reader("scores.prism", samples.scores, samples.read_scores),
-    Reader("model directory", samples.model, samples.read_model, ("models", "show", "{}")),
-    Reader("fairseq", samples.fairseq, samples.read_fairseq, ("models", "digest", "{}")),
-    Reader("fairseq.tar", samples.fairseq_tar, samples.read_fairseq, ("models", "digest", "{}")),
-    Reader("checkpoint.pt", samples.legacy_checkpoint, samples.read_pickle),
-    *(Reader(family, samples.huggingface(family), samples.read_huggingface) for family in samples.FAMILIES),
-    Reader("bert", samples.bert, samples.read_bert, files=("config.json", "model.safetensors", "tokenizer.json")),
+    Reader("model directory", model_samples.model, model_samples.read_model, ("models", "show", "{}")),
+    Reader("fairseq", model_samples.fairseq, model_samples.read_fairseq, ("models", "digest", "{}")),
+    Reader("fairseq.tar", model_samples.fairseq_tar, model_samples.read_fairseq, ("models", "digest", "{}")),
+    Reader("checkpoint.pt", model_samples.legacy_checkpoint, model_samples.read_pickle),
+    *(
+        Reader(family, model_samples.huggingface(family), model_samples.read_huggingface)
+        for family in model_samples.FAMILIES
+    ),
+    Reader(
+        "bert",
+        model_samples.bert,
+        model_samples.read_bert,
+        files=("config.json", "model.safetensors", "tokenizer.json"),
+    ),
     Reader("shards", samples.shards, samples.read_shards),
     Reader("cache", samples.cache, samples.read_cache),
     Reader("manifest", samples.manifest, samples.read_manifest),

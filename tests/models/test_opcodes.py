@@ -56,7 +56,9 @@ def test_every_instruction_is_known() -> None:
     """An empty stack, as rubbish has it, is no reason to fail here: the unpickler says what is wrong."""
     for opcode in pickletools.opcodes:
         if opcode.arg is None:
-            check_pickle(io.BytesIO(opcode.code.encode("latin1") + END))
+            file = io.BytesIO(opcode.code.encode("latin1") + END)
+            check_pickle(file)
+            assert file.tell() == 0, opcode.name
 
 
 def test_too_many_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
