@@ -1,7 +1,11 @@
 """A small data directory and a run of seconds on it."""
 
 import io
+import os
 import random
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,3 +85,19 @@ def toy_config(toy_data: Path, tmp_path: Path) -> TrainConfig:
         checkpoints=Checkpoints(every=5),
         log=Log(every=3, seconds=0.0),
     )
+
+
+def run_two_processes(script: Path, folder: Path) -> None:
+    """Run a script as both processes of a training run; it gets the folder as its argument."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    environment = {
+        **os.environ,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "WORLD_SIZE": "2",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [sys.executable, str(script), str(folder)]
+    started = [subprocess.Popen(command, env={**environment, "RANK": rank}) for rank in ("0", "1")]
+    assert [process.wait(timeout=120) for process in started] == [0, 0]

@@ -1,4 +1,4 @@
-"""Valid samples of files, and how they are read (models: `model_samples`); small, so that thousands of cases are quick."""
+"""Valid samples of files, and how they are read; small, so that thousands of cases are quick. See also `model_samples`."""
 
 import gzip
 from collections.abc import Callable

@@ -1,16 +1,14 @@
 import csv
 import dataclasses
 import math
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from toy_training import run_two_processes
 
 from prism_mt._core.errors import PrismError
 from prism_mt.training.config import Limits
@@ -132,16 +130,7 @@ def test_two_processes_have_the_gradients_and_losses_of_one(toy_config: TrainCon
     expected = [parameter.grad.clone() for parameter in parameters if parameter.grad is not None]
     alone.run()
     torch.save(dataclasses.replace(config, output=tmp_path / "two"), tmp_path / "config.pt")
-    environment = {
-        **os.environ,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(20_000 + os.getpid() % 20_000),
-        "WORLD_SIZE": "2",
-        "OMP_NUM_THREADS": "1",
-    }
-    command = [sys.executable, str(Path(__file__).with_name("translation_in_two_processes.py")), str(tmp_path)]
-    started = [subprocess.Popen(command, env={**environment, "RANK": rank}) for rank in ("0", "1")]
-    assert [process.wait(timeout=120) for process in started] == [0, 0]
+    run_two_processes(Path(__file__).with_name("translation_in_two_processes.py"), tmp_path)
     for rank in (0, 1):
         torch.testing.assert_close(torch.load(tmp_path / f"gradients-{rank}.pt"), expected, rtol=1e-4, atol=1e-7)
     for name in ("train.csv", "valid.csv"):

@@ -2,10 +2,7 @@
 
 import csv
 import dataclasses
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +11,7 @@ import pytest
 import torch
 from made import make_model
 from made_segments import made_segments
+from toy_training import run_two_processes
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.ranking_pairs import read_ranked, segment_keys, write_ranked
@@ -164,16 +162,7 @@ def test_two_processes_do_what_one_does(config: FinetuneConfig, tmp_path: Path) 
     alone = open_loop(config)
     alone.run()
     torch.save(dataclasses.replace(config, output=tmp_path / "two"), tmp_path / "config.pt")
-    environment = {
-        **os.environ,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(40_000 + os.getpid() % 20_000),
-        "WORLD_SIZE": "2",
-        "OMP_NUM_THREADS": "1",
-    }
-    command = [sys.executable, str(Path(__file__).with_name("ranking_in_two_processes.py")), str(tmp_path)]
-    started = [subprocess.Popen(command, env={**environment, "RANK": rank}) for rank in ("0", "1")]
-    assert [process.wait(timeout=120) for process in started] == [0, 0]
+    run_two_processes(Path(__file__).with_name("ranking_in_two_processes.py"), tmp_path)
     for rank in (0, 1):
         weights = torch.load(tmp_path / f"weights-{rank}.pt")
         for name, tensor in alone.objective.weights().items():
