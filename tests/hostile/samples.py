@@ -1,4 +1,4 @@
-"""Valid samples of files, and how they are read; small, so that thousands of cases are quick. See also `model_samples`."""
+"""Valid samples of files, and how they are read; those of models are in `model_samples`."""
 
 import gzip
 from collections.abc import Callable

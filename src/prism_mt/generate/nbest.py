@@ -1,6 +1,5 @@
 """N-best lists as files: text, TSV and JSONL output, JSONL input, and output that a killed run can resume."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -12,6 +11,7 @@ from typing import IO, Any, Literal, NamedTuple
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import write_atomically
+from prism_mt._core.locks import lock_file
 from prism_mt.generate.generator import CONTROL, Hypothesis
 from prism_mt.text.lines import Lines, check_unicode, open_lines
 
@@ -139,7 +139,7 @@ def write_lists(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(partial, "a+b") as handle:
-            _lock(handle, partial)
+            lock_file(handle, f"another run is writing {partial}: wait for it, or choose another `output=`")
             done = _resume(handle, partial, run)
             for record in make(done):
                 handle.write(_packed(record))
@@ -160,19 +160,6 @@ def fingerprint(texts: Lines, *settings: object) -> str:
     for text in texts:
         digest.update(text.encode() + b"\n")
     return digest.hexdigest()
-
-
-def _lock(handle: IO[bytes], partial: Path) -> None:
-    """Keep other processes from writing until the file is closed; on systems without such locks nothing is locked."""
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise PrismError(
-                f"another run is writing {partial}: wait for it, or choose another `output=`"
-            ) from error
 
 
 def _resume(handle: IO[bytes], partial: Path, run: str) -> int:
