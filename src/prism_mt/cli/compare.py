@@ -9,8 +9,8 @@ from prism_mt._core.arguments import Command, command_line
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
+from prism_mt.cli.metric_options import METRIC_HELP
 from prism_mt.cli.output import PlotOptions, TableOptions, tell_written, write_text
-from prism_mt.cli.score import METRIC_HELP
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.buckets import Buckets, by_length, by_name, by_value
 from prism_mt.evaluation.compare import Test

@@ -7,9 +7,9 @@ from typing import Any
 
 from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, option
+from prism_mt._core.options import Config, option, option_of
 from prism_mt._core.progress import track
-from prism_mt.cli.score import destination
+from prism_mt.cli.output import TableOptions, destination
 from prism_mt.corpus.filter import check_threshold, score_bitext
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages
@@ -38,7 +38,7 @@ class FilterOptions(Config):
         None,
         metavar="X",
     )
-    output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+    output: Path | None = option_of(TableOptions, "output")
 
 
 def run(options: FilterOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from prism_mt._core.arguments import Command
-from prism_mt._core.options import option
+from prism_mt._core.options import option, option_of
 from prism_mt.cli.running import EPILOG, RunOptions, report
+from prism_mt.engines.config import EngineConfig
 from prism_mt.training import api
 
 
@@ -13,7 +14,7 @@ class FinetuneOptions(RunOptions):
     """Options of `prism finetune`."""
 
     model: str | None = option("model to fine-tune (default: the configuration's `model`)", None, metavar="M")
-    offline: bool = option("never use the network, not even for hf: models", False)
+    offline: bool = option_of(EngineConfig, "offline")
 
 
 def finetune(options: FinetuneOptions) -> int:

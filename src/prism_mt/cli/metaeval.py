@@ -49,13 +49,11 @@ class MetaevalOptions(Config):
     intervals: bool = option("bootstrap intervals even if the test needs none", False)
     top: int | None = option("only the N best systems according to humans", None, metavar="N", low=2)
     drop_outliers: bool = option("leave out outlier systems", False)
-    draws: int = option("number of draws in random procedures", 1000, metavar="N", low=1)
-    seed: int = option("random seed", 1, metavar="N", low=0)
-    alpha: float = option("significance level", 0.05, metavar="A")
 
 
 def run(
     options: MetaevalOptions,
+    resampling: Resampling,
     judged: JudgedOptions,
     output: TableOptions,
     plots: PlotOptions,
@@ -65,7 +63,6 @@ def run(
     """Judge the metrics and print a table per language pair, then all pairs side by side."""
     protocol = _protocol(options, judged.rules, judged.suite)
     plots.check()
-    resampling = Resampling(options.draws, options.seed, options.alpha)
     metrics = judged.computed(metric_options)
     items = judged.load(options.judgments, judged.scores, Runtime(engine), metrics, protocol)
     items = [_selected(item, options) for item in items]
@@ -170,7 +167,7 @@ COMMAND = Group(
     default=Command(
         "metaeval",
         "judge metrics against human judgments",
-        (MetaevalOptions, JudgedOptions, TableOptions, PlotOptions, EngineConfig),
+        (MetaevalOptions, Resampling, JudgedOptions, TableOptions, PlotOptions, EngineConfig),
         run,
         _EPILOG,
         metrics=True,

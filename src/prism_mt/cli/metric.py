@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from prism_mt._core.arguments import Command, Group
-from prism_mt._core.options import option
+from prism_mt._core.options import option_of
 from prism_mt.cli.running import EPILOG, RunOptions, report
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.training import api
@@ -15,7 +15,7 @@ from prism_mt.training.spans.train import SpanTraining, train_spans
 class MetricTrainOptions(RunOptions):
     """Options of `prism metric train`."""
 
-    offline: bool = option("never use the network, not even for hf: encoders and models", False)
+    offline: bool = option_of(EngineConfig, "offline")
 
 
 def train(options: MetricTrainOptions) -> int:

@@ -8,6 +8,11 @@ from prism_mt._core.arguments import argument, flag
 from prism_mt.metrics.base import Metric
 from prism_mt.metrics.registry import has_option, make_metric, make_metrics, option_fields
 
+METRIC_HELP = (
+    "metrics (`prism metrics` lists them), options in brackets as in prism-ref[direction=forward]; the folder of a "
+    "learned metric, src:FOLDER or par:FOLDER; or a sum such as 0.4*laser+0.6*lm "
+    "(default: prism-ref with --ref, prism-src with --src)"
+)
 _TITLE = "metric options"
 
 

@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from prism_mt._core.files import write_atomically
 from prism_mt._core.options import Config, option
@@ -67,6 +69,17 @@ class ListOptions(Config):
     )
 
 
+@contextmanager
+def destination(path: Path | None) -> Iterator[IO[str]]:
+    """Open the output file, which appears complete or not at all, or standard output."""
+    if path is None:
+        yield sys.stdout
+        sys.stdout.flush()
+    else:
+        with write_atomically(path) as handle:
+            yield handle
+
+
 def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
     """Print tables, or write them to a file."""
     write_text(render_all(tables, options.format, options.width), options)
@@ -74,8 +87,5 @@ def write_tables(tables: Sequence[Table], options: TableOptions) -> None:
 
 def write_text(text: str, options: TableOptions) -> None:
     """Print text, or write it to a file."""
-    if options.output:
-        with write_atomically(options.output) as handle:
-            handle.write(text)
-    else:
-        sys.stdout.write(text)
+    with destination(options.output) as handle:
+        handle.write(text)

@@ -1,18 +1,16 @@
 """`prism score`: how good are these translations?"""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from prism_mt._core.arguments import Command
 from prism_mt._core.errors import PrismError
-from prism_mt._core.files import write_atomically
-from prism_mt._core.options import Config, option
+from prism_mt._core.options import Config, option, option_of
 from prism_mt._core.progress import track
 from prism_mt.cli.inputs import InputOptions, Inputs, open_inputs
+from prism_mt.cli.metric_options import METRIC_HELP
+from prism_mt.cli.output import TableOptions, destination
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.registry import make_metrics
@@ -20,12 +18,6 @@ from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.score import default_metrics, score_text, stream
 from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments
 from prism_mt.report.wmt import write_wmt
-
-METRIC_HELP = (
-    "metrics (`prism metrics` lists them), options in brackets as in prism-ref[direction=forward]; the folder of a "
-    "learned metric, src:FOLDER or par:FOLDER; or a sum such as 0.4*laser+0.6*lm "
-    "(default: prism-ref with --ref, prism-src with --src)"
-)
 
 
 @dataclass(frozen=True)
@@ -42,7 +34,7 @@ class ScoreOptions(Config):
         "--output",
         "text",
     )
-    output: Path | None = option("write here instead of standard output", None, flags=("-o",), metavar="FILE")
+    output: Path | None = option_of(TableOptions, "output")
 
 
 def run(options: ScoreOptions, given: InputOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
@@ -99,17 +91,6 @@ def _stream(options: ScoreOptions, metric: Metric, inputs: Inputs, runtime: Runt
     with destination(options.output) as handle:
         kind: Literal["text", "tsv"] = "tsv" if options.format == "tsv" else "text"
         stream_segments(handle, kind, metric.label, signature, inputs.text.names[0], results)
-
-
-@contextmanager
-def destination(path: Path | None) -> Iterator[IO[str]]:
-    """Open the output file, which appears complete or not at all, or standard output."""
-    if path is None:
-        yield sys.stdout
-        sys.stdout.flush()
-    else:
-        with write_atomically(path) as handle:
-            yield handle
 
 
 COMMAND = Command(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, load_toml, option
+from prism_mt._core.options import Config, load_toml, option, option_of
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.training.config import Checkpoints, Log, Optimizer, Rule, RunConfig, Schedule
 
@@ -89,12 +89,12 @@ class FinetuneConfig(RunConfig):
     dropout: float = option("dropout", 0.0, low=0, high=1)
     ranking: Ranking = option("table: the loss", Ranking())
     adapters: Adapters = option("table: low-rank adapters", Adapters())
-    optimizer: Optimizer = option("table: the optimizer", Optimizer(learning_rate=1e-4, clip=1.2))
-    schedule: Schedule = option("table: the learning rate", Schedule("constant", warmup=0))
+    optimizer: Optimizer = option_of(RunConfig, "optimizer", Optimizer(learning_rate=1e-4, clip=1.2))
+    schedule: Schedule = option_of(RunConfig, "schedule", Schedule("constant", warmup=0))
     batches: SegmentBatches = option("table: batches", SegmentBatches())
     validation: RankingValidation = option("table: validation", RankingValidation())
-    checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(export="best"))
-    log: Log = option("table: logging", Log(every=1))
+    checkpoints: Checkpoints = option_of(RunConfig, "checkpoints", Checkpoints(export="best"))
+    log: Log = option_of(RunConfig, "log", Log(every=1))
 
     def rules(self) -> list[Rule]:
         """Rules that involve several settings."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from prism_mt._core.options import load_toml, option
+from prism_mt._core.options import load_toml, option, option_of
 from prism_mt.models.resolve import DEFAULT_MODEL
 from prism_mt.training.config import Checkpoints, Limits, Optimizer, Rule, RunConfig, Schedule
 
@@ -47,10 +47,10 @@ class MetricConfig(RunConfig):
     hidden: int = option("hidden units per direction", 300, low=1)
     pieces: int = option("maximum pieces read per text", 100, low=1)
     batch: int = option("judgments per batch", 32, low=1)
-    optimizer: Optimizer = option("table: the optimizer", Optimizer(learning_rate=4e-4, beta2=0.999, clip=10.0))
-    schedule: Schedule = option("table: the learning rate", Schedule("plateau", warmup=0))
-    limits: Limits = option("table: when training ends", Limits(epochs=50, patience=4))
-    checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(export="best"))
+    optimizer: Optimizer = option_of(RunConfig, "optimizer", Optimizer(learning_rate=4e-4, beta2=0.999, clip=10.0))
+    schedule: Schedule = option_of(RunConfig, "schedule", Schedule("plateau", warmup=0))
+    limits: Limits = option_of(RunConfig, "limits", Limits(epochs=50, patience=4))
+    checkpoints: Checkpoints = option_of(RunConfig, "checkpoints", Checkpoints(export="best"))
 
     def rules(self) -> list[Rule]:
         """Rules that involve several settings."""

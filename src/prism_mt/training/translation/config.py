@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, load_toml, option
+from prism_mt._core.options import Config, load_toml, option, option_of
 from prism_mt.models.spec import Shape
 from prism_mt.training.config import Checkpoints, Rule, RunConfig
 
@@ -101,7 +101,7 @@ class TrainConfig(RunConfig):
         0,
         low=0,
     )
-    checkpoints: Checkpoints = option("table: checkpoints and export", Checkpoints(every=1000))
+    checkpoints: Checkpoints = option_of(RunConfig, "checkpoints", Checkpoints(every=1000))
     batches: Batches = option("table: batches", Batches())
     denoising: Denoising = option("table: denoising", Denoising())
     validation: Validation = option("table: validation", Validation())
