@@ -100,4 +100,8 @@ def run_two_processes(script: Path, folder: Path) -> None:
     }
     command = [sys.executable, str(script), str(folder)]
     started = [subprocess.Popen(command, env={**environment, "RANK": rank}) for rank in ("0", "1")]
-    assert [process.wait(timeout=120) for process in started] == [0, 0]
+    try:
+        assert [process.wait(timeout=300) for process in started] == [0, 0]
+    finally:
+        for process in started:
+            process.kill()
