@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,17 @@ def test_rooms_import_upwards_only() -> None:
             if parts[0] == "prism_mt" and len(parts) > 1 and ROOMS.index(parts[1]) > ROOMS.index(room):
                 wrong.append(f"{path.relative_to(_PACKAGE)}:{line} imports {module}")
     assert not wrong
+
+
+def test_no_cycles() -> None:
+    """Modules that import each other when they are loaded; a cycle raises an error that names its modules."""
+    names = {".".join(("prism_mt", *path.relative_to(_PACKAGE).with_suffix("").parts)): path for path in trees()}
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        found = [node for node in trees()[path].body if isinstance(node, ast.ImportFrom) and node.module]
+        wanted = {one for node in found for one in (node.module, *(f"{node.module}.{a.name}" for a in node.names))}
+        graph[name] = {one for one in wanted if one in names}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(names)
 
 
 def metric_names() -> list[str]:
