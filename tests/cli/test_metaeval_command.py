@@ -269,7 +269,7 @@ def test_the_reference_is_not_judged_against_itself(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--draws", "0"], "draws must be at least 1"),
+        (["--draws", "0"], "draws must be between 1 and 1,000,000, not 0"),
         (["--seed", "-1"], "seed must be at least 0"),
         (["--alpha", "nan"], "alpha must be a finite number"),
         (["--alpha", "2"], "alpha must be between 1e-09 and 0.5"),
