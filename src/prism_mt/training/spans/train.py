@@ -63,7 +63,7 @@ class TrainedSpans:
 def train_spans(
     options: SpanTraining, config: EngineConfig | None = None, runtime: Runtime | None = None
 ) -> TrainedSpans:
-    """Train the classifier of a model on mistakes made on purpose and on errors that people counted."""
+    """Train the classifier of a model on synthetic errors and on errors that people counted."""
     runtime = runtime or Runtime(config)
     model = runtime.model(options.model)
     pairs = sample_pairs(options.bitext, model.spec.languages, options.pairs, options.seed)
