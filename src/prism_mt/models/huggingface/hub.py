@@ -68,8 +68,11 @@ def _snapshot(name: str, patterns: list[str], offline: bool) -> Path:
         # Besides its own errors, the hub raises those of its HTTP library, which depends on its version.
         if offline:
             raise PrismError(
-                f"hf:{name} is not on this machine and --offline forbids to fetch it: run once without --offline, "
+                f"hf:{name} is not on this machine and --offline forbids fetching it: run once without --offline, "
                 "or give the path of a folder"
             ) from error
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if isinstance(error, huggingface_hub.errors.RepositoryNotFoundError):
+            reason = "the hub has no model of that name, or only for those who have logged in"
+        else:
+            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise PrismError(f"cannot fetch hf:{name}: {reason}") from error
