@@ -48,7 +48,7 @@ def keyed(columns: Iterable[Column]) -> tuple[Column, ...]:
 
 
 def _snake(title: str) -> str:
-    words = title.lower().replace("%", "percent").replace("×", "times")
+    words = title.lower().replace("%", "percent").replace("×", "times").replace("/s", " per second")
     return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
 
