@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import run_examples
 from made import make_model
 
 from prism_mt.models.directory import write_model
@@ -36,17 +37,43 @@ def test_assets_are_in_the_wheel(wheel: Path) -> None:
     assert assets | {"prism_mt/text/languages.tsv", "prism_mt/py.typed"} <= packed
 
 
-def test_it_scores_without_torch(wheel: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of programs of an environment with the package and nothing that it does not require."""
+    folder = tmp_path_factory.mktemp("plain") / "env"
+    run(sys.executable, "-m", "venv", folder)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", _ROOT / "constraints.txt", wheel)
+    return folder / "bin"
+
+
+def test_it_scores_without_torch(plain: Path, tmp_path: Path) -> None:
     model = write_model(make_model(), tmp_path / "model").folder
     for name in ("cand", "ref"):
         (tmp_path / name).write_text("Hello world!\n")
-    run(sys.executable, "-m", "venv", tmp_path / "env")
-    python = tmp_path / "env" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "-c", _ROOT / "constraints.txt", wheel)
-    installed = run(python, "-m", "pip", "list", "--format", "freeze").lower()
+    installed = run(plain / "python", "-m", "pip", "list", "--format", "freeze").lower()
     assert "prism-mt==" in installed
     assert "torch==" not in installed
-    prism = tmp_path / "env" / "bin" / "prism"
-    words = (prism, "score", "--cand", "cand", "--ref", "ref", "--lang", "en", "--model", model, "--segments")
+    words = (
+        plain / "prism",
+        "score",
+        "--cand",
+        "cand",
+        "--ref",
+        "ref",
+        "--lang",
+        "en",
+        "--model",
+        model,
+        "--segments",
+    )
     out = run(*words, cwd=tmp_path, env={"PRISM_CACHE": str(tmp_path / "cache"), "PATH": ""})
     assert float(out) < 0.0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])
+def test_the_tour_works_after_a_plain_install(plain: Path, page: str) -> None:
+    """Every line; that it works in a full installation is tested in tests/docs."""
+    text = (_ROOT / page).read_text(encoding="utf-8")
+    for block, printed in run_examples.run(text, str(plain / "python")):
+        if block.language == "console":
+            assert all(output.strip() for output in printed)

@@ -62,13 +62,16 @@ def pages() -> list[Path]:
     return [path for path in files if blocks(path.read_text(encoding="utf-8"))]
 
 
-def run(text: str) -> list[tuple[Block, list[str]]]:
-    """Run the examples of a page; return what each command of each block printed."""
+def run(text: str, python: str | None = None) -> list[tuple[Block, list[str]]]:
+    """Run the examples of a page; return what each command of each block printed.
+
+    `python` is that of an environment in which the package is installed; otherwise the sources of this checkout run.
+    """
     found = blocks(text)
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         shutil.copytree(ROOT / "examples", folder / "examples")
-        output = iter(_run_script("".join(_script(found, folder)), folder))
+        output = iter(_run_script("".join(_script(found, folder)), folder, python))
     return [(block, [next(output) for _ in block.commands()]) for block in found]
 
 
@@ -83,16 +86,16 @@ def _script(found: list[Block], folder: Path) -> Iterator[str]:
             yield f"printf '{_MARK}'\n{command.rstrip()}\n"
 
 
-def _run_script(script: str, folder: Path) -> list[str]:
+def _run_script(script: str, folder: Path, python: str | None) -> list[str]:
     binaries = folder / "bin"
     binaries.mkdir()
     for name, arguments in (("prism", "-m prism_mt "), ("pip", "-m pip "), ("python", "")):
-        (binaries / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments}"$@"\n')
+        (binaries / name).write_text(f'#!/bin/sh\nexec "{python or sys.executable}" {arguments}"$@"\n')
         (binaries / name).chmod(0o755)
     environment = {
         **os.environ,
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": "" if python else os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
         "PRISM_CACHE": str(folder / "cache"),
     }
     done = subprocess.run(

@@ -24,10 +24,10 @@ def test_every_engine_and_number_format(model: ModelDirectory, capsys: Any) -> N
     found = {(row["engine"], row["numbers"]): row for row in rows}
     assert next(iter(found)) == ("ct2", "float32")
     assert {("ct2", "int8"), ("torch", "float32")} <= set(found)
-    assert found["ct2", "float32"]["mean error"] == 0
-    assert found["torch", "float32"]["mean error"] < 1e-4
-    assert 1e-4 < found["ct2", "int8"]["mean error"] < 0.5
-    assert all(row["texts/s"] > 0 for row in rows)
+    assert found["ct2", "float32"]["mean_error"] == 0
+    assert found["torch", "float32"]["mean_error"] < 1e-4
+    assert 1e-4 < found["ct2", "int8"]["mean_error"] < 0.5
+    assert all(row["texts_per_second"] > 0 for row in rows)
 
 
 def test_made_up_texts(model: ModelDirectory) -> None:

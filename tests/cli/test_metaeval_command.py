@@ -60,9 +60,9 @@ def test_table_of_computed_and_given_metrics(
     table = json.loads(run(capsys, judgments, "-m", "chrf", "-s", noise, "--draws", 50, "--format", "json"))[0]
     first, second = table["rows"]
     assert (first["metric"], second["metric"]) == ("chrf", "noise")
-    assert first["tau-b"] > 0.8
-    assert second["p"] < 0.05
-    assert table["bold"] == [{"row": 0, "column": "tau-b"}]
+    assert first["tau_b"] > 0.8
+    assert second["p_value"] < 0.05
+    assert table["bold"] == [{"row": 0, "column": "tau_b"}]
 
 
 def test_levels_statistics_and_tests_can_be_changed(
@@ -132,12 +132,12 @@ def test_prism_is_judged_on_its_own_scores(
     renamed = judgments.rename(judgments.with_name("made_de-en.jsonl"))
     words = (renamed, "-m", "prism-ref", "prism-src", "--model", model, "--draws", 20, "--format", "json")
     (table,) = json.loads(run(capsys, *words))
-    values = {row["metric"]: row["tau-b"] for row in table["rows"]}
+    values = {row["metric"]: row["tau_b"] for row in table["rows"]}
     assert set(values) == {"prism-ref", "prism-src"}
     assert all(value is not None for value in values.values())
 
 
-@pytest.mark.parametrize(("command", "column"), [([], "tau-b"), (["references"], "machine-translated")])
+@pytest.mark.parametrize(("command", "column"), [([], "tau_b"), (["references"], "machine-translated")])
 def test_one_metric_with_several_models(
     capsys: pytest.CaptureFixture[str],
     judgments: Path,
@@ -262,7 +262,7 @@ def test_the_reference_is_not_judged_against_itself(
 ) -> None:
     words = (judgments, "-m", "chrf", "--draws", 20, "--format", "json", "--reference", "ref-A")
     with_humans, without = (json.loads(run(capsys, *words, *more))[0] for more in (["--humans"], []))
-    assert with_humans["rows"][0]["tau-b"] == without["rows"][0]["tau-b"]
+    assert with_humans["rows"][0]["tau_b"] == without["rows"][0]["tau_b"]
     assert "ref-A is the reference and is not judged against itself" in caplog.text
 
 

@@ -18,8 +18,8 @@ def tables(capsys: pytest.CaptureFixture[str], *words: object) -> list[dict[str,
     return found
 
 
-def column(table: dict[str, Any], title: str) -> dict[str, float]:
-    return {row["metric"]: row[title] for row in table["rows"]}
+def column(table: dict[str, Any], key: str) -> dict[str, float]:
+    return {row["metric"]: row[key] for row in table["rows"]}
 
 
 def p_values(scores: np.ndarray) -> dict[tuple[int, int], float]:
@@ -75,14 +75,14 @@ def test_one_command_finds_everything(capsys: pytest.CaptureFixture[str], tmp_pa
     found = tables(capsys, *words, "--protocol", "wmt24-mqm", "--draws", 20)[0]
     assert found["caption"] == "any-name en-de: 4 systems, 6 segments, 23 outputs, reference refA"
     # prismRef is the variant with refA, and ours stands beside it.
-    values = column(found, "acc-t23")
+    values = column(found, "acc_t23")
     assert set(values) == {"prismRef", "prismSrc", "chrf"}
     for metric, name in (("prismRef", "prismRef-refA"), ("prismSrc", "prismSrc-src")):
         assert values[metric] == pytest.approx(acc_t23(human, made.metrics[f"en-de {name}"]))
-    pdp = column(tables(capsys, *words, "--protocol", "pdp", "--draws", 20)[0], "PDP")
+    pdp = column(tables(capsys, *words, "--protocol", "pdp", "--draws", 20)[0], "pdp")
     assert pdp["prismRef"] == pytest.approx(difference_pearson(human, made.metrics["en-de prismRef-refA"]))
     other = (*words[:3], "--reference", "refB", *words[5:], "--protocol", "pdp", "--draws", 20)
-    assert column(tables(capsys, *other)[0], "PDP")["prismRef"] == pytest.approx(
+    assert column(tables(capsys, *other)[0], "pdp")["prismRef"] == pytest.approx(
         difference_pearson(human, made.metrics["en-de prismRef-refB"])
     )
 
@@ -90,7 +90,7 @@ def test_one_command_finds_everything(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_soft_accuracy_by_the_formula(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     made = make_folder(tmp_path / "set")
     words = (made.folder, "--reference", "refA", "--human-score", "esa", "--protocol", "wmt24-sys", "--draws", 20)
-    values = column(tables(capsys, *words)[0], "soft-accuracy")
+    values = column(tables(capsys, *words)[0], "soft_accuracy")
     # ESA has no holes: 100 - 10 for every error.
     quality = np.loadtxt(made.folder / "human-scores/en-de.esa.seg.score", usecols=1).reshape(4, 6)
     for metric, name in (("prismRef", "prismRef-refA"), ("prismSrc", "prismSrc-src")):
@@ -148,15 +148,16 @@ def test_pearson_counts_from_0_to_1_in_an_average(capsys: pytest.CaptureFixture[
     suite = tables(capsys, *words, "--protocol", "wmt23")[0]
     names = {
         "wmt23-sys": "accuracy",
-        "wmt23-sys-pearson": "Pearson",
-        "wmt23-seg-pearson": "Pearson",
-        "wmt23-mqm": "acc-t23",
+        "wmt23-sys-pearson": "pearson",
+        "wmt23-seg-pearson": "pearson",
+        "wmt23-mqm": "acc_t23",
     }
     values = []
-    for name, title in names.items():
-        value = column(tables(capsys, *words, "--protocol", name)[0], title)["prismSrc"]
-        values.append((value + 1) / 2 if title == "Pearson" else value)
+    for name, key in names.items():
+        value = column(tables(capsys, *words, "--protocol", name)[0], key)["prismSrc"]
+        values.append((value + 1) / 2 if key == "pearson" else value)
     assert column(suite, "average")["prismSrc"] == pytest.approx(np.mean(values))
+    assert column(suite, "wmt23_mqm_acc_t23")["prismSrc"] == pytest.approx(values[-1])
 
 
 def test_excluded_systems(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -175,9 +176,9 @@ def test_submissions_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert main(["metaeval", *words, "--format", ending]) == 0
     assert capsys.readouterr().out.split() == [str(out / f"chrf.{ending}")]
     common = (folder, "--reference", "refA", "--human-score", "esa", "--draws", 20)
-    computed = column(tables(capsys, *common, "-m", "chrf")[0], "tau-b")["chrf"]
+    computed = column(tables(capsys, *common, "-m", "chrf")[0], "tau_b")["chrf"]
     (out / f"chrf.{ending}").rename(out / f"mine.{ending}")
-    read = column(tables(capsys, *common, "-s", out / f"mine.{ending}")[0], "tau-b")["mine"]
+    read = column(tables(capsys, *common, "-s", out / f"mine.{ending}")[0], "tau_b")["mine"]
     assert read == pytest.approx(computed)
 
 

@@ -4,6 +4,8 @@ import http.server
 import json
 import os
 import re
+import subprocess
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -204,3 +206,50 @@ def test_get_from_the_hub(capsys: Any, cache: Path, tmp_path: Path, monkeypatch:
     code, _, err = run(capsys, "get", "m39v")
     assert code == 2
     assert "no model 'm39v' in the catalog, and no hf:ORG/NAME; did you mean 'm39v1'?" in err
+
+
+def test_fetch_from_a_hub(tmp_path: Path) -> None:
+    """The whole way: what is fetched, what is said before and after, and that it is then there without a network."""
+    pytest.importorskip("huggingface_hub", reason="needs the extra hf")
+    pytest.importorskip("transformers", reason="the model is made with it")
+    import hf_models
+    from fake_hub import serving
+
+    folder, _, _ = hf_models.make("small100", tmp_path / "tiny")
+    (folder / "tf_model.h5").write_text("the same weights for another library")
+    env = {**os.environ, "HF_HOME": str(tmp_path / "hub"), "PRISM_CACHE": str(tmp_path / "cache")}
+
+    def prism(*words: str, text: str | None = None) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "prism_mt", *words],
+            env=env,
+            capture_output=True,
+            text=True,
+            input=text,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    with serving(folder) as hub:
+        env["HF_ENDPOINT"] = hub.address
+        assert "prism models get hf:org/tiny" in prism("models", "show", "hf:org/tiny")[1]
+        assert hub.fetched == set()
+        code, out, err = prism("models", "get", "hf:org/tiny")
+        assert code == 0, err
+        fetched = re.fullmatch(r"hf:org/tiny: \S+ \(([0-9a-f]{12})\)\n", out)
+        assert fetched
+        assert {"config.json", "model.safetensors"} <= hub.fetched
+        assert "tf_model.h5" not in hub.fetched
+        code, _, err = prism("models", "get", "hf:org/tinny")
+        assert code == 2
+        assert err == (
+            "prism: error: cannot fetch hf:org/tinny: the hub has no model of that name, or only for those who have "
+            "logged in\n"
+        )
+    assert prism("models", "digest", "hf:org/tiny", "--offline")[1].startswith(fetched[1])
+    words = ("translate", "--model", "hf:org/tiny", "--to", "fr", "--offline", "--max-length", "5")
+    code, out, err = prism(*words, text="Haus\n")
+    assert (code, len(out.splitlines())) == (0, 1), err
+    code, _, err = prism("translate", "--model", "hf:org/tinny", "--to", "fr", "--offline", text="Haus\n")
+    assert code == 2
+    assert "hf:org/tinny is not on this machine and --offline forbids fetching it" in err

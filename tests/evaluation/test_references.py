@@ -76,3 +76,19 @@ def test_the_same_judgments_under_another_file_name_give_the_same_reference(tmp_
         path.write_text(json.dumps(record) + "\n", encoding="utf-8")
         with pytest.raises(PrismError, match="several references"):
             choose_reference(read_judgments(path), None, WMT21)
+
+
+@pytest.mark.parametrize(
+    ("testset", "pair", "expected"),
+    [
+        ("wmt22", "en-cs", "refB"),
+        ("wmt23", "he-en", "refB"),
+        ("wmt24", "en-de", "refB"),
+        ("wmt24", "en-es", "refA"),
+        ("wmt25", "en-sr_Cyrl_RS", "refA"),
+    ],
+)
+def test_standard_references_of_later_years(testset: str, pair: str, expected: str) -> None:
+    judgments = replace(with_references("refA", "refB", pair=pair), testset=testset)
+    for level in ("mqm", "sys"):
+        assert choose_reference(judgments, None, get_protocol(f"{testset}-{level}")) == expected

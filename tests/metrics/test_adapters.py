@@ -1,5 +1,8 @@
 """Our metrics behind the interfaces of other libraries, against sacreBLEU's own numbers."""
 
+import importlib
+
+import numpy
 import pytest
 import sacrebleu
 
@@ -39,20 +42,81 @@ def test_evaluate_by_source_and_mistakes() -> None:
         EvaluateMetric("bleu").compute(predictions=["x"], labels=["x"])
 
 
-def test_mbr_metric_chooses_as_mbrs_does() -> None:
-    pytest.importorskip("torch", reason="needs the extra train")
+def test_evaluate_inside_its_own_package() -> None:
+    evaluate = pytest.importorskip("evaluate", reason="needs the package evaluate", exc_type=ImportError)
+    both = evaluate.combine([EvaluateMetric("chrf"), EvaluateMetric("ter"), EvaluateMetric("sentinel-src-length")])
+    references, sources = [texts[0] for texts in REFERENCES], ["abcd", "ab"]
+    wanted = {
+        "chrf_score": sacrebleu.corpus_chrf(HYPOTHESES, [references]).score,
+        "ter_score": sacrebleu.corpus_ter(HYPOTHESES, [references]).score,
+        "sentinel-src-length_scores": [4.0, 2.0],
+    }
+    found = [both.compute(predictions=HYPOTHESES, references=references, sources=sources)]
+    both.add_batch(predictions=HYPOTHESES, references=references, sources=sources)
+    found.append(both.compute())
+    for text, reference, source in zip(HYPOTHESES, references, sources, strict=True):
+        both.add(prediction=text, reference=reference, sources=source)
+    found.append(both.compute())
+    assert [{key: result[key] for key in wanted} for result in found] == [wanted] * 3
+
+
+def test_evaluate_names_the_columns_of_combined_metrics() -> None:
+    assert EvaluateMetric("ter")._feature_names() == ["predictions", "references"]
+    metric = EvaluateMetric("sentinel-src-length")
+    assert metric._feature_names() == ["predictions", "sources"]
+    metric.add(predictions="x", sources="abc")
+    assert metric.compute(predictions=numpy.array(["y"]), sources=numpy.array(["ab"]))["scores"] == [3.0, 2.0]
+
+
+TEXTS = ["the cat sat", "a cat sat", "dogs"]
+
+
+def test_mbr_metric_has_what_decoders_of_mbrs_call() -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra train")
     metric = MbrMetric("chrf")
-    texts = ["the cat sat", "a cat sat", "dogs"]
-    table = metric.pairwise_scores(texts, texts[:2])
-    wanted = [[sacrebleu.sentence_chrf(one, [other]).score for other in texts[:2]] for one in texts]
+    table = metric.pairwise_scores(TEXTS, TEXTS[:2])
+    wanted = [[sacrebleu.sentence_chrf(one, [other]).score for other in TEXTS[:2]] for one in TEXTS]
     assert table.tolist() == [pytest.approx(row, abs=1e-4) for row in wanted]
-    assert metric.expected_scores(texts, texts[:2]).tolist() == pytest.approx(
+    assert metric.expected_scores(TEXTS, TEXTS[:2]).tolist() == pytest.approx(
         [sum(row) / 2 for row in wanted], abs=1e-4
     )
+    weighted = metric.expected_scores(TEXTS, TEXTS[:2], reference_lprobs=torch.tensor([0.75, 0.25]).log())
+    assert weighted.tolist() == pytest.approx([0.75 * row[0] + 0.25 * row[1] for row in wanted], abs=1e-4)
     assert metric.score("dogs", "dogs") == pytest.approx(100.0)
-    assert metric.scores(texts, texts).tolist() == pytest.approx([100.0] * 3)
-    best = max(range(3), key=lambda place: sum(wanted[place]))
-    assert metric.argbest(metric.expected_scores(texts, texts[:2])) == best
-    errors = MbrMetric("ter")
-    assert errors.HIGHER_IS_BETTER is False
-    assert errors.topk(errors.pairwise_scores(texts, ["dogs"])[:, 0], k=1) == ([0.0], [2])
+    assert metric.scores(TEXTS, TEXTS).tolist() == pytest.approx([100.0] * 3)
+    assert metric.corpus_score(TEXTS, [TEXTS[::-1]]) == pytest.approx(
+        sacrebleu.corpus_chrf(TEXTS, [TEXTS[::-1]]).score
+    )
+    assert metric.device == torch.device("cpu")
+    assert metric.HIGHER_IS_BETTER is True
+    assert MbrMetric("ter").HIGHER_IS_BETTER is False
+
+
+def test_mbr_metric_by_source_and_mistakes() -> None:
+    pytest.importorskip("torch", reason="needs the extra train")
+    metric = MbrMetric("sentinel-src-length")
+    assert metric.scores(["x", "y"], sources=["abc", "a"]).tolist() == [3.0, 1.0]
+    with pytest.raises(PrismError, match="sentinel-src-length needs sources"):
+        metric.scores(["x"], ["a reference"])
+    with pytest.raises(PrismError, match="chrf needs references"):
+        MbrMetric("chrf").scores(["x"], sources=["a source"])
+    with pytest.raises(PrismError, match="prism-ref needs the language of the outputs: set `lang=`"):
+        MbrMetric("prism-ref")
+
+
+@pytest.mark.parametrize("name", ["chrf", "ter", "bleu"])
+def test_mbr_metric_decides_as_the_same_metric_of_mbrs(name: str) -> None:
+    decoders = pytest.importorskip("mbrs.decoders", reason="needs the package mbrs")
+    theirs = importlib.import_module("mbrs.metrics").get_metric(name)
+    for decoder in (decoders.DecoderMBR, decoders.DecoderPruningMBR, decoders.DecoderProbabilisticMBR):
+        ours, wanted = (
+            decoder(decoder.Config(), metric).decode(TEXTS, TEXTS, nbest=2)
+            for metric in (MbrMetric(name), theirs(theirs.Config()))
+        )
+        assert (ours.idx, ours.score) == (wanted.idx, pytest.approx(wanted.score, abs=1e-3))
+
+
+def test_mbr_metric_reranks_by_source_in_mbrs() -> None:
+    decoders = pytest.importorskip("mbrs.decoders", reason="needs the package mbrs")
+    decoder = decoders.DecoderRerank(decoders.DecoderRerank.Config(), MbrMetric("sentinel-src-length"))
+    assert decoder.decode(["x", "y"], "abc").score == [3.0]

@@ -67,6 +67,18 @@ def test_a_wide_table_is_set_smaller() -> None:
     assert "\\small" not in to_latex(Table((Column("a"),), ()))
 
 
+def test_long_headings_of_a_wide_table_have_two_lines() -> None:
+    columns = (
+        *(Column(f"column {n}") for n in range(8)),
+        Column("tau-b in the segments", align="right"),
+        Column("a_b c"),
+    )
+    written = to_latex(Table(columns, (tuple("x" for _ in columns),), "bleu: all"))
+    assert "& column 7 & \\shortstack[r]{tau-b in\\\\the segments} & a\\_b c \\\\" in written
+    assert "\\caption{bleu: all.}" in written
+    assert "shortstack" not in to_latex(Table((Column("tau-b in the segments"),), (("x",),)))
+
+
 def test_the_tables_compile(tmp_path: Path) -> None:
     if not shutil.which("pdflatex"):
         pytest.skip("no pdflatex on this machine")

@@ -21,7 +21,7 @@ from prism_mt.report.metaeval import (
     sweep_table,
 )
 from prism_mt.report.plots import check_plot_path, plot_bins, plot_sweep
-from prism_mt.report.table import render
+from prism_mt.report.table import as_dict, render
 from prism_mt.stats.resampling import Interval
 
 NAN = math.nan
@@ -47,6 +47,10 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
         "p",
         "rank",
         "tau-b in segments",
+    ]
+    assert as_dict(table)["columns"] == [
+        *("metric", "tau_b", "ci_low", "ci_high", "p_value", "rank"),
+        "tau_b_in_segments",
     ]
     assert table.bold == {(0, 1), (1, 1)}
     assert table.rows[2][:4] == ("worse", -0.1, None, None)

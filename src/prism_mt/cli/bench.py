@@ -22,7 +22,7 @@ from prism_mt.engines.factory import EngineConfig, Precision, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
-from prism_mt.report.table import Column, Format, Table, number, render
+from prism_mt.report.table import Column, Format, Table, keyed, number, render
 
 _LOG = logging.getLogger("prism_mt")
 _FORMATS: tuple[Precision, ...] = ("float32", "int8", "float16", "bfloat16", "int8_float16")
@@ -144,7 +144,7 @@ def _table(measured: list[_Measured], segments: int, options: BenchOptions, engi
         "mean error: of the mean log-probability per token, against the first row",
         f"--precision auto takes {choice.precision} with the {choice.engine} engine here, and says so in signatures",
     )
-    return Table(columns, rows, notes=notes)
+    return Table(keyed(columns), rows, notes=notes)
 
 
 COMMAND = Command(

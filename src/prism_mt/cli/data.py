@@ -54,7 +54,13 @@ def run_list(options: ShowOptions, data: DataOptions, output: TableOptions) -> N
     table = Table(columns, rows, f"Data in {data.folder.path}")
     used = {archive.name for file in files if (archive := catalog().archive_of(file))}
     archives = Table(
-        (Column("archive"), Column("what"), number("bytes", 0), Column("address"), Column("identified by")),
+        (
+            Column("archive"),
+            Column("what"),
+            number("bytes", 0),
+            Column("address"),
+            Column("identified by", key="digest"),
+        ),
         tuple(
             (
                 one.name,

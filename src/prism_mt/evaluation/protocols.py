@@ -74,21 +74,35 @@ class Protocol:
         return next((name for known, lp, name in self.references if (known, lp) == (testset, pair)), None)
 
 
-def _references(testset: str, **names: str) -> tuple[tuple[str, str, str], ...]:
-    return tuple((testset, pair.replace("_", "-"), name) for pair, name in names.items())
+def _references(testset: str, standard: str, pairs: str, **others: str) -> tuple[tuple[str, str, str], ...]:
+    """The standard reference of every pair; `others` lists pairs by another reference."""
+    named = {standard: pairs, **others}
+    return tuple((testset, pair, name) for name, listed in named.items() for pair in listed.split())
 
 
-# As in mt-metrics-eval.
+# The standard references of mt-metrics-eval.
 _WMT21 = (
-    *_references("wmt21.news", en_de="refC", zh_en="refB", en_ru="refA"),
-    *_references("wmt21.tedtalks", en_de="refA", zh_en="refB", en_ru="refA"),
+    *_references("wmt21.news", "refA", "en-ru", refB="zh-en", refC="en-de"),
+    *_references("wmt21.tedtalks", "refA", "en-de en-ru", refB="zh-en"),
 )
-_WMT22 = _references("wmt22", en_de="refA", zh_en="refA", en_ru="refA", en_cs="refB", cs_en="refB")
+_WMT22 = _references(
+    *("wmt22", "refA"),
+    "cs-uk de-en de-fr en-de en-hr en-ja en-liv en-ru en-uk en-zh fr-de ja-en liv-en ru-en ru-sah sah-ru uk-cs uk-en "
+    "zh-en",
+    refB="cs-en en-cs",
+)
 _WMT23 = _references(
-    "wmt23",
-    **dict.fromkeys(("en_de", "zh_en", "cs_uk", "de_en", "en_cs", "en_ja", "en_zh", "ja_en"), "refA"),
-    he_en="refB",
-    en_he="refB",
+    *("wmt23", "refA"),
+    "cs-uk de-en en-cs en-de en-ja en-ru en-uk en-zh ja-en ru-en uk-en zh-en",
+    refB="en-he he-en",
+)
+_WMT24 = _references(
+    *("wmt24", "refA"), "cs-uk en-cs en-es en-hi en-is en-ja en-ru en-uk en-zh ja-zh", refB="en-de"
+)
+_WMT25 = _references(
+    *("wmt25", "refA"),
+    "cs-de_DE cs-uk_UA en-ar_EG en-bho_IN en-cs_CZ en-et_EE en-is_IS en-ja_JP en-ko_KR en-ru_RU en-sr_Cyrl_RS en-uk_UA "
+    "en-zh_CN ja-zh_CN",
 )
 _DA = ("da-sqm", "wmt-appraise", "wmt")
 
@@ -203,6 +217,7 @@ _ALL = (
         "acc-t23",
         "perm-pairs",
         human_scores=("mqm", "esa"),
+        references=_WMT24,
     ),
     Protocol(
         "wmt24-esa",
@@ -211,6 +226,7 @@ _ALL = (
         "acc-t23",
         "perm-pairs",
         human_scores=("esa", "esa_score"),
+        references=_WMT24,
     ),
     Protocol(
         "wmt24-sys",
@@ -220,6 +236,7 @@ _ALL = (
         "soft-accuracy",
         "perm-both",
         human_scores=("mqm", "esa", "esa_score"),
+        references=_WMT24,
     ),
     Protocol(
         "wmt25-mqm",
@@ -228,6 +245,7 @@ _ALL = (
         "acc-t23",
         "perm-pairs",
         human_scores=("mqm", "esa"),
+        references=_WMT25,
     ),
     Protocol(
         "wmt25-esa",
@@ -236,6 +254,7 @@ _ALL = (
         "acc-t23",
         "perm-pairs",
         human_scores=("esa", "overall", "esa_score"),
+        references=_WMT25,
     ),
     Protocol(
         "wmt25-sys",
@@ -244,6 +263,7 @@ _ALL = (
         "soft-accuracy",
         "perm-both",
         human_scores=("mqm", "esa", "overall", "esa_score"),
+        references=_WMT25,
     ),
     Protocol(
         "pdp",

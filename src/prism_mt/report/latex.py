@@ -29,6 +29,8 @@ _SPECIAL = {
 }
 _WIDE = 68
 """Characters in a line of a table that is wider than the text of an article in ten points."""
+_LONG = 12
+"""Characters of a title that may stand in two lines of a wide table."""
 
 
 def to_latex(table: Table) -> str:
@@ -39,10 +41,11 @@ def to_latex(table: Table) -> str:
     letters = "".join(column.align[0] for column in table.columns)
     lines = [f"% {printable(signature)}" for signature in table.signatures]
     lines += ["\\begin{table}", "\\centering"]
-    if _characters(table) > _WIDE:
+    wide = _characters(table) > _WIDE
+    if wide:
         lines += ["\\small", "\\setlength{\\tabcolsep}{3pt}"]
     lines += [f"\\begin{{tabular}}{{{letters}}}", "\\toprule"]
-    lines += [" & ".join(escape_latex(column.title) for column in table.columns) + " \\\\", "\\midrule"]
+    lines += [" & ".join(_title(column, wide) for column in table.columns) + " \\\\", "\\midrule"]
     for r, row in enumerate(table.rows):
         cells = [_cell(value, table.columns[c], (r, c) in table.bold) for c, value in enumerate(row)]
         lines.append(" & ".join(cells) + " \\\\")
@@ -58,6 +61,18 @@ def escape_latex(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in printable(text))
 
 
+def _title(column: Column, wide: bool) -> str:
+    """A title; where room is short, a long one of several words stands in two lines."""
+    words = column.title.split()
+    if not wide or len(words) < 2 or len(column.title) < _LONG:
+        return escape_latex(column.title)
+    cut = min(
+        range(1, len(words)), key=lambda place: max(len(" ".join(words[:place])), len(" ".join(words[place:])))
+    )
+    first, second = (escape_latex(" ".join(part)) for part in (words[:cut], words[cut:]))
+    return f"\\shortstack[{column.align[0]}]{{{first}\\\\{second}}}"
+
+
 def _characters(table: Table) -> int:
     """Width of a line in characters; two and a bit fit between columns."""
     columns = zip(*([*map(format_value, row, table.columns)] for row in table.rows), strict=True)
@@ -70,7 +85,9 @@ def _characters(table: Table) -> int:
 def _sentence(text: str) -> str:
     if text.startswith(("* ", "† ")):  # the mark of a number on a terminal; here it is bold
         text = f"Bold: {text[2:]}"
-    written = escape_latex(text[:1].upper() + text[1:])
+    if not text.split()[0].endswith(":"):  # such as "bleu:", a name
+        text = text[:1].upper() + text[1:]
+    written = escape_latex(text)
     return written if written.endswith((".", "!", "?")) else f"{written}."
 
 

@@ -9,7 +9,7 @@ from prism_mt.evaluation.disagreements import Disagreement, Disagreements
 from prism_mt.evaluation.judge import Evaluation, SuiteScore, average
 from prism_mt.evaluation.protocols import Protocol, Suite
 from prism_mt.evaluation.sweep import Sweep
-from prism_mt.report.table import Column, Table, Value, number, p_value, titles
+from prism_mt.report.table import Column, Table, Value, keyed, number, p_value, titles
 
 _TITLES = {
     "kendall-b": "tau-b",
@@ -68,7 +68,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
     notes = (_note(evaluation), *([_TIES_NOTE] if calibrated else []))
     signatures = tuple(evaluation.signatures.values())
-    return Table(tuple(columns), tuple(rows), caption, bold, notes, signatures, BEST_MARK)
+    return Table(keyed(columns), tuple(rows), caption, bold, notes, signatures, BEST_MARK)
 
 
 def overview_table(evaluations: Sequence[Evaluation]) -> Table:
@@ -105,8 +105,8 @@ def parts_table(evaluations: Sequence[Evaluation], what: str) -> Table:
 
 def suite_table(suite: Suite, tasks: Sequence[Sequence[Evaluation]], scores: Sequence[SuiteScore]) -> Table:
     """Every metric's result on every protocol of a suite, and their mean."""
-    titles = [f"{one.name}: {statistic_title(one)}" for one in suite.protocols]
-    columns = (Column("metric"), number("average"), *(number(title) for title in titles))
+    parts = [number(f"{one.name}: {statistic_title(one)}") for one in suite.protocols]
+    columns = keyed((Column("metric"), number("average"), *parts))
     rows: list[tuple[Value, ...]] = [(one.metric, one.mean, *one.values) for one in scores]
     pairs = ", ".join(evaluation.pair for evaluation in tasks[0])
     notes = ("Pearson is mapped to 0–1, as the shared tasks do before they average; averages are not tested",)

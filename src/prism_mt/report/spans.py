@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from prism_mt.evaluation.error_free import ErrorFreeResult
 from prism_mt.evaluation.spans import SpanResult
-from prism_mt.report.table import Column, Table, Value, number
+from prism_mt.report.table import Column, Table, Value, keyed, number
 from prism_mt.text.perturb import KINDS
 
 
@@ -33,7 +33,7 @@ def spans_table(results: Sequence[SpanResult], metric: str, what: str) -> Table:
         number("F exact"),
         number("critical as major", 2),
     )
-    return Table(columns, tuple(rows), f"Error spans of {metric}")
+    return Table(keyed(columns), tuple(rows), f"Error spans of {metric}")
 
 
 def kinds_table(results: Sequence[SpanResult], metric: str) -> Table:
@@ -48,7 +48,7 @@ def kinds_table(results: Sequence[SpanResult], metric: str) -> Table:
             rows.append((kind, len(every), sum(every) / len(every), lowest))
     columns = (Column("kind"), Column("mistakes", ",", "right"), number("marked as major", 2), Column("lowest"))
     notes = ("word order is a minor error, and should not be marked as a major one",)
-    return Table(columns, tuple(rows), f"Mistakes that {metric} marks as major errors", notes=notes)
+    return Table(keyed(columns), tuple(rows), f"Mistakes that {metric} marks as major errors", notes=notes)
 
 
 def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[Table]:
@@ -97,6 +97,10 @@ def error_free_tables(results: Sequence[ErrorFreeResult], metric: str) -> list[T
     ]
     reliability = (Column("test set"), number("predicted"), number("observed"), Column("outputs", ",", "right"))
     return [
-        Table(columns, tuple(rows), f"Error-free segments by {metric}", notes=notes),
-        Table(reliability, tuple(bins), "Reliability: mean prediction, and share of raters who marked no error"),
+        Table(keyed(columns), tuple(rows), f"Error-free segments by {metric}", notes=notes),
+        Table(
+            keyed(reliability),
+            tuple(bins),
+            "Reliability: mean prediction, and share of raters who marked no error",
+        ),
     ]

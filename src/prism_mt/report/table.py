@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from prism_mt._core.terminal import printable
@@ -26,6 +27,8 @@ class Column:
     title: str
     number: str = ""
     align: Align = "left"
+    key: str = ""
+    """In JSON, if other than the title."""
 
 
 def number(title: str, digits: int = 3) -> Column:
@@ -36,6 +39,17 @@ def number(title: str, digits: int = 3) -> Column:
 def p_value(title: str = "p", draws: int | None = None) -> Column:
     """A column of p-values, printed as papers do: .039, <.001; so few draws cannot show less than one of them."""
     return Column(title, f"{_P}{max(_SMALL, 1 / draws) if draws else _SMALL:.3f}", "right")
+
+
+def keyed(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Give headings keys for programs: `p_value` for p, `all_tied` for "all tied". Not for titles that are data."""
+    usual = {"p": "p_value", "low": "ci_low", "high": "ci_high"}
+    return tuple(replace(one, key=one.key or usual.get(one.title) or _snake(one.title)) for one in columns)
+
+
+def _snake(title: str) -> str:
+    words = title.lower().replace("%", "percent").replace("×", "times").replace("/s", " per second")
+    return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
 
 def format_p(value: float, least: float = _SMALL) -> str:
@@ -150,16 +164,16 @@ def unique(titles: Sequence[str]) -> list[str]:
 
 
 def as_dict(table: Table) -> dict[str, object]:
-    """The table as JSON values: rows are objects with the column titles as keys."""
-    titles = unique([column.title for column in table.columns])
+    """The table as JSON values: rows are objects with the keys of the columns, or their titles."""
+    keys = unique([column.key or column.title for column in table.columns])
     return {
         "caption": table.caption,
-        "columns": titles,
+        "columns": keys,
         "rows": [
-            {title: None if is_missing(value) else value for title, value in zip(titles, row, strict=True)}
+            {key: None if is_missing(value) else value for key, value in zip(keys, row, strict=True)}
             for row in table.rows
         ],
-        "bold": [{"row": r, "column": titles[c]} for r, c in sorted(table.bold)],
+        "bold": [{"row": r, "column": keys[c]} for r, c in sorted(table.bold)],
         "notes": list(table.notes),
         "signatures": list(table.signatures),
     }

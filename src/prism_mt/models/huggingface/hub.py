@@ -71,5 +71,8 @@ def _snapshot(name: str, patterns: list[str], offline: bool) -> Path:
                 f"`offline=`: not fetching hf:{name}, which is not on this machine; run once without it, or give the "
                 "path of a folder"
             ) from error
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if isinstance(error, huggingface_hub.errors.RepositoryNotFoundError):
+            reason = "the hub has no model of that name, or only for those who have logged in"
+        else:
+            reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise PrismError(f"cannot fetch hf:{name}: {reason}") from error
