@@ -1,6 +1,7 @@
 """`prism_mt.reproduce` and the tables that it makes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from prism_mt.evaluation.studies.base import Cells, Study
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.report.plots import plot_results
+from prism_mt.report.reproduce import describe_cost
 
 TABLE = PublishedTable(
     "paper/table", "some taus", ["en-de", "zh-en"], 3, 0.002, {"A": [0.5, 0.6], "B": [0.7, ""], "C": [0.1, 0.2]}
@@ -43,6 +45,24 @@ def test_ours_beside_the_published_cells() -> None:
     assert found.summary in lines
     assert found.cost.startswith("The run took ")
     assert repr(found).endswith(found.cost)
+
+
+@pytest.mark.usefixtures("made")
+def test_a_page_says_how_it_was_made_and_whether_in_one_piece() -> None:
+    for known in ("All was computed in this one run.", "2 results of earlier runs were used again."):
+        page = prism.reproduce(data=Path("nowhere")).to_text("markdown")
+        assert "\n```sh\nprism reproduce all --data DIR --format markdown\n```\n" in page
+        assert re.search(rf"\nThe run took .* of processor time.*\. {known}\n", page)
+
+
+def test_cost_of_a_run() -> None:
+    assert describe_cost(3723.4, 61, 451_000_000, 0) == (
+        "The run took 62 min 3 s, 1 min 1 s of processor time and at most 0.45 GB of memory. "
+        "All was computed in this one run."
+    )
+    assert describe_cost(9, 2, None, 1200) == (
+        "The run took 9 s, 2 s of processor time. 1,200 results of earlier runs were used again."
+    )
 
 
 @pytest.mark.usefixtures("made")

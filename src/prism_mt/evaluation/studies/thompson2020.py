@@ -81,7 +81,7 @@ def top_systems(work: Workspace, table: PublishedTable) -> Cells:
             metrics["Prism-ref"] = PrismRef(model=work.model, overlong="window")
         best = work.judgments(JUDGED, pair).top_systems(4)
         for row, metric in work.metrics_of(table, metrics).items():
-            found[row, pair] = correlation(best, work.system_scores(metric, pair, JUDGED, TEXTS))
+            found[row, pair] = correlation(best, work.system_scores(metric, pair, JUDGED, TEXTS, best=4))
     return found
 
 

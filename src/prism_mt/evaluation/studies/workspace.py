@@ -114,19 +114,33 @@ class Workspace:
         return replace(cut, system_scores=judgments.system_scores)
 
     def system_scores(
-        self, metric: Metric, pair: str, judged: str, texts: str, means: bool = False
+        self,
+        metric: Metric,
+        pair: str,
+        judged: str,
+        texts: str,
+        *,
+        means: bool = False,
+        best: int | None = None,
     ) -> dict[str, float]:
-        """Score whole systems from their texts; with `means`, by the mean of their segments whatever the metric."""
+        """Score whole systems from their texts.
+
+        With `means`, a system's score is the mean of its segments, whatever the metric; with `best`, only so many
+        systems are scored, those that people like best.
+        """
         scorer = self.opened(metric, pair)
 
         def compute() -> dict[str, float]:
-            judgments = self.shorten(add_texts(self.judgments(judged, pair), self.judgments(texts, pair)))
-            scores = score_texts(scorer, judgments)
+            human = self.judgments(judged, pair)
+            chosen = human if best is None else human.top_systems(best)
+            scores = score_texts(scorer, self.shorten(add_texts(chosen, self.judgments(texts, pair))))
             found = row_means(scores.segments) if means else scores.system_scores
             return dict(zip(scores.systems, found.tolist(), strict=True))
 
-        what = f"systems {pair} {scorer.scorer.signature()}{' means' if means else ''}{self.part}"
-        return self.remember(what, (judged, texts), compute)
+        how = f"{' means' if means else ''}{f' best {best}' if best else ''}"
+        return self.remember(
+            f"systems {pair} {scorer.scorer.signature()}{how}{self.part}", (judged, texts), compute
+        )
 
     def darr(self, metric: Metric, pair: str, judged: str, texts: str) -> float:
         """Tau of a metric on official preferences, scored from the texts."""
