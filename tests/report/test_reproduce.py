@@ -17,7 +17,7 @@ from prism_mt.report.reproduce import describe_cost
 TABLE = PublishedTable(
     "paper/table", "some taus", ["en-de", "zh-en"], 3, 0.002, {"A": [0.5, 0.6], "B": [0.7, ""], "C": [0.1, 0.2]}
 )
-FIGURE = PublishedTable("paper/figure", "a curve", ["tau"], 3, 0.002, {}, figure=True)
+FIGURE = PublishedTable("paper/figure", "a curve", ["tau"], 3, 0.002, {}, figure=True, axes=["weight", "height"])
 
 
 def run(work: Workspace, table: PublishedTable) -> Cells:
@@ -90,4 +90,5 @@ def test_plots_of_tables_and_figures(tmp_path: Path) -> None:
     for result in prism.reproduce("all").results:
         path = tmp_path / "plot.svg"
         plot_results([result] * 3, path)
-        assert result.study.id in path.read_text("utf-8")
+        drawn = path.read_text("utf-8")
+        assert all(label in drawn for label in (result.study.id, *result.study.table.axes))

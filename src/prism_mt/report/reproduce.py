@@ -154,7 +154,8 @@ def result_table(result: StudyResult) -> Table:
     if result.model is not None:
         notes.append(f"model: {result.model}")
     if result.segments is not None:
-        notes.append(f"ours: of the first {result.segments:,} segments only, with the published value in brackets")
+        brackets = "" if table.figure else ", with the published value in brackets"
+        notes.append(f"ours: of the first {result.segments:,} segments only{brackets}")
     return Table(columns, tuple(rows), caption, notes=tuple(notes))
 
 

@@ -148,7 +148,7 @@ def figure4(work: Workspace, table: PublishedTable) -> Cells:
         judgments = work.shorten(add_texts(work.judgments(JUDGED, pair), work.judgments(TEXTS, pair)))
         texts = outputs_as_paraphrases(judgments, choose_reference(judgments))
         bins = score_by_bleu(score_paraphrases(texts, scorer.scorer))
-        return {f"{(one.low + one.high) / 2:g}": one.score for one in bins}
+        return {f"{(one.low + one.high) / 2:g}": one.score for one in bins if one.count}
 
     found = work.remember(f"bias {pair} {scorer.scorer.signature()}{work.part}", (JUDGED, TEXTS), compute)
     return {(middle, table.columns[0]): score for middle, score in found.items()}
