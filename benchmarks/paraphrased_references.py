@@ -62,8 +62,11 @@ def table(folder: Path, pair: str, others: Mapping[str, list[str]], options: arg
     for count in range(len(people) + 1):
         generated = None
         if options.model and count:
-            shape = {"paraphrase_beam": _BEAM, "paraphrase_groups": _GROUPS}
-            generated = value(prism_mt.ParBleu(model=options.model, paraphrases=count, **shape))
+            generated = value(
+                prism_mt.ParBleu(
+                    model=options.model, paraphrases=count, paraphrase_beam=_BEAM, paraphrase_groups=_GROUPS
+                )
+            )
         rows.append((count, value("bleu", *people[:count]), generated))
     columns = (number("added", 0), number("people", 3), number(options.model or "model", 3))
     caption = f"{pair}, {len(chosen):,} segments, {len(judgments.systems)} systems: Pearson with added references"
