@@ -252,4 +252,4 @@ def test_fetch_from_a_hub(tmp_path: Path) -> None:
     assert (code, len(out.splitlines())) == (0, 1), err
     code, _, err = prism("translate", "--model", "hf:org/tinny", "--to", "fr", "--offline", text="Haus\n")
     assert code == 2
-    assert "hf:org/tinny is not on this machine and --offline forbids fetching it" in err
+    assert "--offline: not fetching hf:org/tinny, which is not on this machine" in err

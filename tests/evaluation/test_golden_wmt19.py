@@ -81,6 +81,16 @@ def test_top_four_systems(bleu, pair: str) -> None:  # type: ignore[no-untyped-d
     )
 
 
+def test_chinese_english_row_of_the_page_on_top_systems(read: Read) -> None:
+    page = Path(__file__).parents[2] / "docs" / "results" / "2026-11-wmt19-systems.md"
+    [row] = [line.split("|") for line in page.read_text("utf-8").splitlines() if line.startswith("| zh-en")]
+    best = add_texts(
+        read("wmt19_da_sys.tsv.xz")["zh-en"].top_systems(4), read("wmt19_metrics_task.jsonl.xz")["zh-en"]
+    )
+    found = [score_texts(opened(metric, "zh-en"), best).system_scores for metric in (Bleu(), Chrf())]
+    assert [f"{pearson(best.system_means(), scores):.3f}" for scores in found] == [row[2].strip(), row[4].strip()]
+
+
 @pytest.mark.parametrize(
     ("pair", "dropped"), [("de-en", 1), ("en-de", 2), ("gu-en", 1), ("fi-en", 0), ("en-cs", 0), ("en-kk", 2)]
 )

@@ -1,6 +1,7 @@
 """Tables and pictures of meta-evaluation."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,14 @@ def test_sweep_table_names_the_best_on_dev_and_marks_nothing() -> None:
     table = sweep_table(SWEEP)
     assert table.bold == frozenset()
     assert table.notes[0] == "best on the development set: 1·a, 0.300, 0.100 on the test set"
+
+
+@pytest.mark.parametrize(
+    ("standardized", "note"),
+    [(True, "weights of standardized metrics"), (False, "weights of the metrics as they are")],
+)
+def test_sweep_table_says_whether_metrics_were_standardized(standardized: bool, note: str) -> None:
+    assert sweep_table(replace(SWEEP, standardized=standardized)).notes[1] == note
 
 
 def test_disagreement_tables() -> None:

@@ -1,6 +1,7 @@
 """`prism_mt.reproduce` and the tables that it makes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,12 @@ from prism_mt.evaluation.studies.base import Cells, Study
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.report.plots import plot_results
+from prism_mt.report.reproduce import describe_cost
 
 TABLE = PublishedTable(
     "paper/table", "some taus", ["en-de", "zh-en"], 3, 0.002, {"A": [0.5, 0.6], "B": [0.7, ""], "C": [0.1, 0.2]}
 )
-FIGURE = PublishedTable("paper/figure", "a curve", ["tau"], 3, 0.002, {}, figure=True)
+FIGURE = PublishedTable("paper/figure", "a curve", ["tau"], 3, 0.002, {}, figure=True, axes=["weight", "height"])
 
 
 def run(work: Workspace, table: PublishedTable) -> Cells:
@@ -46,6 +48,24 @@ def test_ours_beside_the_published_cells() -> None:
 
 
 @pytest.mark.usefixtures("made")
+def test_a_page_says_how_it_was_made_and_whether_in_one_piece() -> None:
+    for known in ("All was computed in this one run.", "2 results of earlier runs were used again."):
+        page = prism.reproduce(data=Path("nowhere")).to_text("markdown")
+        assert "\n```sh\nprism reproduce all --data DIR --format markdown\n```\n" in page
+        assert re.search(rf"\nThe run took .* of processor time.*\. {known}\n", page)
+
+
+def test_cost_of_a_run() -> None:
+    assert describe_cost(3723.4, 61, 451_000_000, 0) == (
+        "The run took 62 min 3 s, 1 min 1 s of processor time and at most 0.45 GB of memory. "
+        "All was computed in this one run."
+    )
+    assert describe_cost(9, 2, None, 1200) == (
+        "The run took 9 s, 2 s of processor time. 1,200 results of earlier runs were used again."
+    )
+
+
+@pytest.mark.usefixtures("made")
 def test_json_and_tsv_have_every_cell() -> None:
     found = prism.reproduce(data=Path("nowhere"))
     document = json.loads(found.to_text("json"))
@@ -70,4 +90,5 @@ def test_plots_of_tables_and_figures(tmp_path: Path) -> None:
     for result in prism.reproduce("all").results:
         path = tmp_path / "plot.svg"
         plot_results([result] * 3, path)
-        assert result.study.id in path.read_text("utf-8")
+        drawn = path.read_text("utf-8")
+        assert all(label in drawn for label in (result.study.id, *result.study.table.axes))

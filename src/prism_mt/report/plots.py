@@ -167,6 +167,8 @@ def _draw_result(axes: Any, result: StudyResult) -> None:
         for column in study.table.columns:
             points = [(float(cell.row), cell.ours) for cell in result.cells if cell.column == column]
             axes.plot([x for x, _ in points], [y for _, y in points], ".-", label=plain(column))
+        for name, label in zip(("x", "y"), study.table.axes, strict=False):
+            axes.set(**{f"{name}label": plain(label)})
         axes.legend()
     else:
         known = [cell for cell in result.cells if cell.ours is not None and cell.published is not None]

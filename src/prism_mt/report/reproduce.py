@@ -1,5 +1,6 @@
 """Published tables next to ours: the function `prism_mt.reproduce` and what it returns."""
 
+import datetime
 import json
 import math
 import time
@@ -23,11 +24,10 @@ from prism_mt.report.table import Column, Format, Table, Value, number, render_a
 
 VERDICTS: tuple[Verdict, ...] = ("equal", "close", "different", "not run")
 _MARKS: dict[Verdict, str] = {"equal": "=", "close": "~", "different": "≠"}
-_PREFACE = """Every table and figure of the papers, ours beside the published cells, as `prism reproduce` makes them
-(`--format markdown`). `prism data list` names the files and their sources. A cell is *equal* if it is the same at the
-printed precision, *close* if it is within the tolerance of its study (.002 for correlations and taus, .2 where a paper
-prints them times 100), *different* otherwise. Notes below a table say what is known about cells that differ, what was
-tried, and what cells that were not run need.
+_PREFACE = """Every table and figure of the papers, ours beside the published cells. `prism data list` names the files
+and their sources. A cell is *equal* if it is the same at the printed precision, *close* if it is within the tolerance
+of its study (.002 for correlations and taus, .2 where a paper prints them times 100), *different* otherwise. Notes
+below a table say what is known about cells that differ, what was tried, and what cells that were not run need.
 """
 _LEGEND = "ours = equal as printed, ~ within the tolerance of the published value behind it, ≠ different from it"
 
@@ -39,6 +39,8 @@ class Reproduction:
     results: tuple[StudyResult, ...]
     cost: str = ""
     """What the run took: time and memory."""
+    command: str = ""
+    """The command that does the same; files and metrics of the user's are not in it."""
 
     def count(self, verdict: Verdict) -> int:
         """Count the cells of all studies with a verdict."""
@@ -81,7 +83,8 @@ class Reproduction:
     def _page(self) -> str:
         """A standalone document: the summary first, then every study."""
         *tables, overview = self.tables()
-        head = f"# The papers' tables, reproduced\n\n{_PREFACE}\n**{self.summary}**\n\n{self.cost}\n\n"
+        made = f"Made on {datetime.date.today()} by\n\n```sh\n{self.command} --format markdown\n```\n\n{self.cost}"
+        head = f"# The papers' tables, reproduced\n\n{_PREFACE}\n{made}\n\n**{self.summary}**\n\n"
         return head + render_all([overview, *tables], "markdown")
 
     def __repr__(self) -> str:
@@ -107,7 +110,7 @@ def reproduce(
     first ones of each test set are scored, for a quick look, and cells are not compared. An interrupted run resumes
     where it stopped unless `fresh` is set; `tell` is called after every study.
     """
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     names = studies or ("all",)
     runtime = runtime or Runtime(config)
     store = Store("studies") if runtime.config.cache else None
@@ -116,15 +119,21 @@ def reproduce(
     work = Workspace(folder, runtime, model, store, fresh, made, segments)
     skip = any("/" not in name for name in names)
     results = tuple(run_studies(find_studies(names), work, skip, tell))
-    cost = describe_cost(time.perf_counter() - start, peak_memory())
-    return Reproduction(results, cost if fresh else f"{cost} Results of earlier runs were reused.")
+    cost = describe_cost(time.perf_counter() - start, time.process_time() - busy, peak_memory(), work.known)
+    chosen = f" --model {model}" if model else ""
+    return Reproduction(results, cost, f"prism reproduce {' '.join(names)} --data DIR{chosen}")
 
 
-def describe_cost(seconds: float, memory: int | None) -> str:
-    """Say what a run took."""
+def describe_cost(seconds: float, busy: float, memory: int | None, known: int) -> str:
+    """Say what a run took, and whether it did all of the work itself."""
+    held = f" and at most {memory / 1e9:.2f} GB of memory" if memory else ""
+    again = f"{known:,} results of earlier runs were reused" if known else "All was computed in this one run"
+    return f"The run took {_duration(seconds)}, {_duration(busy)} of processor time{held}. {again}."
+
+
+def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    took = f"{minutes} min {rest} s" if minutes else f"{rest} s"
-    return f"The run took {took}{f' and at most {memory / 1e9:.2f} GB of memory' if memory else ''}."
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def result_table(result: StudyResult) -> Table:
@@ -145,7 +154,8 @@ def result_table(result: StudyResult) -> Table:
     if result.model is not None:
         notes.append(f"model: {result.model}")
     if result.segments is not None:
-        notes.append(f"ours: of the first {result.segments:,} segments only, with the published value in brackets")
+        brackets = "" if table.figure else ", with the published value in brackets"
+        notes.append(f"ours: of the first {result.segments:,} segments only{brackets}")
     return Table(columns, tuple(rows), caption, notes=tuple(notes))
 
 

@@ -19,6 +19,7 @@ EXPECTED = {
     "bawden2020/parmeteor-gains": (27, 0, 0),
     "thompson2020/wmt18-systems-from": (7, 0, 0),
     "thompson2020/wmt18-segments-to": (1, 0, 0),
+    "vamvas2023/tableA1": (14, 1, 0),
     "vamvas2023/tableA5": (5, 0, 1),
     "wmt20/pearson-to": (320, 0, 0),
     "wmt20/pearson-from": (225, 0, 0),

@@ -1,9 +1,11 @@
 """What a run remembers, and the public folders that serve in the place of files."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
+from sacrebleu.metrics.chrf import CHRF
 
 from prism_mt._core.cache import Store
 from prism_mt.evaluation.studies import data
@@ -11,11 +13,13 @@ from prism_mt.evaluation.studies.data import Archive, Catalog, DataFile, DataFol
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.evaluation.sweep import find_metric
 from prism_mt.metrics.runtime import Runtime
+from prism_mt.metrics.sacrebleu import Chrf
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = [DataFile("one.tsv", "", 0, "", []), DataFile("two.jsonl.xz", "", 0, "", [], "pack/wmt21.news")]
+    files.append(DataFile("four.jsonl", "", 0, "", []))
     files.append(DataFile("three.json.xz", "", 0, "", [], "pack/scores/en-de"))
     made = Catalog(files, [Archive("pack", "", "")])
     monkeypatch.setattr(data, "catalog", lambda: made)
@@ -51,6 +55,40 @@ def test_a_later_run_does_not_compute_again_what_an_earlier_one_has(folder: Path
     (folder / "judgments" / "one.tsv").write_text("lp\tsystem\tda_z\nen-de\tA\t0.7\n", "utf-8")
     workspace(folder).remember("what", ("one.tsv",), compute)
     assert len(asked) == 4
+
+
+def test_results_of_earlier_runs_are_counted_and_those_of_this_one_are_not(folder: Path) -> None:
+    first, second = workspace(folder), workspace(folder)
+    for work in (first, first, second, second):
+        work.remember("what", (), lambda: 1.5)
+    assert (first.known, second.known) == (0, 1)
+
+
+def test_systems_are_scored_as_a_whole_or_by_the_mean_of_their_segments(folder: Path) -> None:
+    metric = Chrf()
+    texts = {"A": ("a long enough hypothesis", "no"), "B": ("nothing alike", "yes")}
+    reference = ("a long enough reference", "yes")
+    lines = [
+        json.dumps(
+            {
+                "lp": "en-de",
+                "sid": row,
+                "ref": reference[row],
+                "sys": {name: one[row] for name, one in texts.items()},
+            }
+        )
+        for row in range(2)
+    ]
+    (folder / "judgments" / "four.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    work = workspace(folder)
+    whole = work.system_scores(metric, "en-de", "one.tsv", "four.jsonl")
+    means = work.system_scores(metric, "en-de", "one.tsv", "four.jsonl", means=True)
+    assert set(work.system_scores(metric, "en-de", "one.tsv", "four.jsonl", best=1)) == {"A"}
+    peer = CHRF()
+    for name, outputs in texts.items():
+        scores = [peer.sentence_score(out, [ref]).score for out, ref in zip(outputs, reference, strict=True)]
+        assert means[name] == pytest.approx(sum(scores) / 2)
+        assert whole[name] == pytest.approx(peer.corpus_score(outputs, [reference]).score)
 
 
 def test_a_folder_of_mt_metrics_eval_serves_in_the_place_of_a_file(folder: Path) -> None:

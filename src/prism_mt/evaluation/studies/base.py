@@ -87,7 +87,8 @@ def compare_cells(study: Study, ours: Cells, model: str | None = None, segments:
         if (row, column) not in printed and table.figure
     ]
     if segments is not None:
-        found = [cell if cell.ours is None else replace(cell, verdict="partial") for cell in found]
+        known = ("unpublished", "not run")
+        found = [cell if cell.verdict in known else replace(cell, verdict="partial") for cell in found]
     return StudyResult(study, tuple(found), model, segments)
 
 

@@ -37,6 +37,8 @@ class PublishedTable:
     notes: list[str] = field(default_factory=list)
     figure: bool = False
     """Whether it is a curve, of which the paper prints no values."""
+    axes: list[str] = field(default_factory=list)
+    """What a figure has from left to right, and from bottom to top."""
 
     def cells(self) -> Iterator[tuple[str, str, float]]:
         """Row, column and value of all printed cells."""

@@ -8,7 +8,7 @@ from prism_mt.evaluation.studies.base import Cells
 from prism_mt.evaluation.studies.bawden2020 import SCORES, read_system_scores
 from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.evaluation.studies.registry import runs
-from prism_mt.evaluation.studies.wmt19 import COMPLETE, DARR, JUDGED, TEXTS, correlation
+from prism_mt.evaluation.studies.wmt19 import COMPLETE, DARR, JUDGED, TEXTS, correlation, task_bleu
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.generate.texts import translate
 from prism_mt.metrics.base import Metric, Segment
@@ -74,16 +74,15 @@ def wmt19_segments(work: Workspace, table: PublishedTable) -> Cells:
 @runs("thompson2020/wmt19-top-systems", files=(JUDGED, TEXTS), model="optional", scores_texts=True)
 def top_systems(work: Workspace, table: PublishedTable) -> Cells:
     """Pearson over the four systems that people rate highest."""
-    metrics: dict[str, Metric] = {"BLEU": Bleu()}
-    if work.model is not None:
-        metrics["Prism-ref"] = PrismRef(model=work.model, overlong="window")
-    return {
-        (row, pair): correlation(
-            work.judgments(JUDGED, pair).top_systems(4), work.system_scores(metric, pair, JUDGED, TEXTS)
-        )
-        for row, metric in work.metrics_of(table, metrics).items()
-        for pair in table.columns
-    }
+    found = {}
+    for pair in table.columns:
+        metrics: dict[str, Metric] = {"BLEU": task_bleu(pair)}
+        if work.model is not None:
+            metrics["Prism-ref"] = PrismRef(model=work.model, overlong="window")
+        best = work.judgments(JUDGED, pair).top_systems(4)
+        for row, metric in work.metrics_of(table, metrics).items():
+            found[row, pair] = correlation(best, work.system_scores(metric, pair, JUDGED, TEXTS, best=4))
+    return found
 
 
 @runs("thompson2020/wmt18-systems-from", "thompson2020/wmt18-systems-to", files=(_JUDGED_2018, SCORES))
@@ -149,7 +148,7 @@ def figure4(work: Workspace, table: PublishedTable) -> Cells:
         judgments = work.shorten(add_texts(work.judgments(JUDGED, pair), work.judgments(TEXTS, pair)))
         texts = outputs_as_paraphrases(judgments, choose_reference(judgments))
         bins = score_by_bleu(score_paraphrases(texts, scorer.scorer))
-        return {f"{(one.low + one.high) / 2:g}": one.score for one in bins}
+        return {f"{(one.low + one.high) / 2:g}": one.score for one in bins if one.count}
 
     found = work.remember(f"bias {pair} {scorer.scorer.signature()}{work.part}", (JUDGED, TEXTS), compute)
     return {(middle, table.columns[0]): score for middle, score in found.items()}

@@ -83,16 +83,20 @@ def correlations(work: Workspace, table: PublishedTable) -> Cells:
 def ablation(work: Workspace, table: PublishedTable) -> Cells:
     """Means of three language pairs: tau, accuracy over pairs of systems, and magnitude.
 
-    The published scores are 2 to the power of a mean log-probability; magnitude is their mean.
+    The published scores are 2 to the power of a mean log-probability; magnitude is their mean over all outputs,
+    judged or not, those of people included.
     """
     found: dict[tuple[str, str], float] = {}
     for row in table.rows:
         values = []
         for pair in _PAIRS:
-            judgments, scores = _read(work, "news", pair, row)
+            judgments = _judgments(work, "news", pair)
+            published = _scores(work, judgments, "news", pair, row)
+            scores = published.align(judgments.systems, judgments.segments)
             judged = np.where(np.isnan(judgments.scores), np.nan, scores)
             accuracy = pairwise_accuracy(judgments.system_means(), row_means(judged))
-            values.append((100 * _TAU(judgments.scores, scores), 100 * accuracy, float(np.nanmean(judged))))
+            magnitude = float(np.nanmean(published.segments))
+            values.append((100 * _TAU(judgments.scores, scores), 100 * accuracy, magnitude))
         means = np.mean(values, axis=0).tolist()
         found.update(zip([(row, name) for name in ("tau", "accuracy", "magnitude")], means, strict=True))
     return found

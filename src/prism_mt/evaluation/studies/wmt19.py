@@ -1,4 +1,4 @@
-"""System scores of WMT19 outputs, which the tables of several papers share."""
+"""System scores of the shared tasks' outputs, which the tables of several papers share."""
 
 import math
 
@@ -7,6 +7,7 @@ import numpy as np
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.studies.workspace import Workspace
 from prism_mt.metrics.base import Metric
+from prism_mt.metrics.sacrebleu import Bleu
 from prism_mt.stats.arrays import Vector
 from prism_mt.stats.correlation import pearson
 
@@ -14,6 +15,14 @@ JUDGED, TEXTS = "wmt19_da_sys.tsv.xz", "wmt19_metrics_task.jsonl.xz"
 DARR = "wmt19_darr_gu-kk-lt.tsv.xz"
 COMPLETE = ("lt-en",)
 """Language pairs of which all official preferences are in `DARR`."""
+
+
+def task_bleu(pair: str) -> Bleu:
+    """BLEU as the shared tasks of 2017 to 2019 computed it, by mteval-v13a.pl: international tokens, no case.
+
+    Chinese was split into characters first.
+    """
+    return Bleu() if pair.endswith("-zh") else Bleu(tokenize="intl", lowercase=True)
 
 
 def correlation(judgments: Judgments, scores: dict[str, float]) -> float:

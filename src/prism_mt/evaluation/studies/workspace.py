@@ -18,6 +18,7 @@ from prism_mt.evaluation.studies.published import PublishedTable
 from prism_mt.metrics.base import Languages, Metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.scores import MetricScores
+from prism_mt.stats.arrays import row_means
 from prism_mt.stats.correlation import Correlation
 from prism_mt.stats.darr import agreement, darr_tau
 
@@ -48,6 +49,8 @@ class Workspace:
         self.segments = segments
         """Score only this many segments of each test set (default: all)."""
         self._store, self._fresh = store, fresh
+        self.known = 0
+        """How many results of earlier runs were used again."""
         self._written: set[bytes] = set()
         self._read: dict[object, object] = {}
         self._digests: dict[Path, str] = {}
@@ -89,7 +92,9 @@ class Workspace:
         value: Value = json.loads(found) if found is not None else compute()
         if found is None:
             self._store.put([(key, json.dumps(value).encode())])
-            self._written.add(key)
+        elif key not in self._written:
+            self.known += 1
+        self._written.add(key)
         return value
 
     def opened(self, metric: Metric, pair: str) -> TextScorer:
@@ -108,17 +113,34 @@ class Workspace:
         cut = judgments.on_segments(range(min(self.segments, len(judgments.segments))))
         return replace(cut, system_scores=judgments.system_scores)
 
-    def system_scores(self, metric: Metric, pair: str, judged: str, texts: str) -> dict[str, float]:
-        """Score whole systems from their texts."""
+    def system_scores(
+        self,
+        metric: Metric,
+        pair: str,
+        judged: str,
+        texts: str,
+        *,
+        means: bool = False,
+        best: int | None = None,
+    ) -> dict[str, float]:
+        """Score whole systems from their texts.
+
+        With `means`, a system's score is the mean of its segments, whatever the metric; with `best`, only so many
+        systems are scored, those that people like best.
+        """
         scorer = self.opened(metric, pair)
 
         def compute() -> dict[str, float]:
-            judgments = self.shorten(add_texts(self.judgments(judged, pair), self.judgments(texts, pair)))
-            scores = score_texts(scorer, judgments)
-            return dict(zip(scores.systems, scores.system_scores.tolist(), strict=True))
+            human = self.judgments(judged, pair)
+            chosen = human if best is None else human.top_systems(best)
+            scores = score_texts(scorer, self.shorten(add_texts(chosen, self.judgments(texts, pair))))
+            found = row_means(scores.segments) if means else scores.system_scores
+            return dict(zip(scores.systems, found.tolist(), strict=True))
 
-        what = f"systems {pair} {scorer.scorer.signature()}{self.part}"
-        return self.remember(what, (judged, texts), compute)
+        how = f"{' means' if means else ''}{f' best {best}' if best else ''}"
+        return self.remember(
+            f"systems {pair} {scorer.scorer.signature()}{how}{self.part}", (judged, texts), compute
+        )
 
     def darr(self, metric: Metric, pair: str, judged: str, texts: str) -> float:
         """Tau of a metric on official preferences, scored from the texts."""
