@@ -49,7 +49,7 @@ def test_ours_beside_the_published_cells() -> None:
 
 @pytest.mark.usefixtures("made")
 def test_a_page_says_how_it_was_made_and_whether_in_one_piece() -> None:
-    for known in ("All was computed in this one run.", "2 results of earlier runs were used again."):
+    for known in ("All was computed in this one run.", "2 results of earlier runs were reused."):
         page = prism.reproduce(data=Path("nowhere")).to_text("markdown")
         assert "\n```sh\nprism reproduce all --data DIR --format markdown\n```\n" in page
         assert re.search(rf"\nThe run took .* of processor time.*\. {known}\n", page)
@@ -61,7 +61,7 @@ def test_cost_of_a_run() -> None:
         "All was computed in this one run."
     )
     assert describe_cost(9, 2, None, 1200) == (
-        "The run took 9 s, 2 s of processor time. 1,200 results of earlier runs were used again."
+        "The run took 9 s, 2 s of processor time. 1,200 results of earlier runs were reused."
     )
 
 

@@ -50,7 +50,7 @@ class Workspace:
         """Score only this many segments of each test set (default: all)."""
         self._store, self._fresh = store, fresh
         self.known = 0
-        """How many results of earlier runs were used again."""
+        """How many results of earlier runs were reused."""
         self._written: set[bytes] = set()
         self._read: dict[object, object] = {}
         self._digests: dict[Path, str] = {}
