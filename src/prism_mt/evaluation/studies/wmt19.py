@@ -18,9 +18,9 @@ COMPLETE = ("lt-en",)
 
 
 def task_bleu(pair: str) -> Bleu:
-    """BLEU as the shared tasks of 2017 to 2019 computed it, by mteval-v13a.pl: international tokens, no case.
+    """BLEU that best fits the published figures of the shared tasks of 2017 and 2019: international tokens, no case.
 
-    Chinese was split into characters first.
+    Chinese is split into characters.
     """
     return Bleu() if pair.endswith("-zh") else Bleu(tokenize="intl", lowercase=True)
 
