@@ -4,6 +4,7 @@ Reports wrong scores, the longest that an honest client waited, the memory of al
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -11,11 +12,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,7 @@ _LONG = {"cand": [" ".join(_WORDS)], "ref": [[" ".join(_WORDS[::-1])]], "metric"
 _SLOW = {"cand": [" ".join(_WORDS[:300])] * 50, "ref": [[" ".join(_WORDS[299::-1])] * 50], "metric": "ter"}
 _MANY = {"cand": ["a"], "ref": [["b"]] * 100_000, "metric": "bleu"}
 _WIDE = {"systems": {str(number): ["a"] for number in range(5000)}, "ref": [["b"]], "metrics": ["chrf"]}
+_ATTACKS = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))
 
 
 @dataclass
@@ -44,6 +48,12 @@ class Seen:
     attacks: int = 0
     memory: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def heavy(chance: random.Random) -> dict[str, Any]:
+    """A request that keeps the model busy for minutes, with texts that no cache has seen."""
+    texts = [[" ".join(chance.choices(_WORDS, k=40)) for _ in range(2000)] for _ in range(2)]
+    return {"cand": texts[0], "ref": [texts[1]], "lang": "en"}
 
 
 def post(port: int, path: str, body: Any, timeout: float = 60) -> tuple[int, Any]:
@@ -68,7 +78,7 @@ def honest(port: int, end: float, wanted: list[Any], seen: Seen, seed: int) -> N
                 abs(one - other) < 1e-4
                 for one, other in zip(answer["segments"], wanted[place]["segments"], strict=True)
             )
-        except OSError:
+        except (OSError, HTTPException):
             good = False
         with seen.lock:
             seen.answers += 1
@@ -81,21 +91,22 @@ def attack(port: int, end: float, seen: Seen, seed: int) -> None:
     """Slow, huge, half-open and abandoned requests."""
     chance = random.Random(seed)
     while time.monotonic() < end:
-        kind = chance.randrange(6)
-        try:
-            if kind < 4:
-                body, path = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))[kind]
-                post(port, path, body, timeout=chance.choice((0.5, 5, 30)))
-            else:
-                with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
-                    raw.sendall(
-                        b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Le" if kind == 4 else bytes(10_000)
-                    )
-                    time.sleep(chance.uniform(0, 2))
-        except OSError:
-            pass  # it gave up, as it meant to
+        with contextlib.suppress(OSError, HTTPException):  # it gave up, as it meant to
+            _attack_once(port, chance)
         with seen.lock:
             seen.attacks += 1
+
+
+def _attack_once(port: int, chance: random.Random) -> None:
+    kind = chance.randrange(len(_ATTACKS) + 3)
+    if kind <= len(_ATTACKS):
+        body, path = _ATTACKS[kind] if kind < len(_ATTACKS) else (heavy(chance), "/score")
+        post(port, path, body, timeout=chance.choice((0.5, 5, 30)))
+        return
+    head = b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Le"
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+        raw.sendall(head if kind == len(_ATTACKS) + 1 else bytes(10_000))
+        time.sleep(chance.uniform(0, 2))
 
 
 def watch(process: int, end: float, seen: Seen) -> None:
@@ -129,37 +140,48 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--hostile", type=int, default=3)
     options = parser.parse_args()
+    seen = Seen()
+    with tempfile.TemporaryDirectory() as folder:
+        stopped = load(folder, options.minutes, options.clients, options.hostile, seen)
+    print(f"answers: {seen.answers:,}, hostile requests: {seen.attacks:,}, wrong or missing answers: {seen.wrong}")
+    print(f"longest wait {seen.longest:.1f} s, memory {seen.memory / 2**20:.0f} MB, Ctrl-C took {stopped:.1f} s")
+    return int(seen.wrong > 0 or seen.longest > 10 or seen.memory > 2**30 or stopped > 5)
+
+
+def load(cache: str, minutes: float, clients: int, enemies: int, seen: Seen) -> float:
+    """Start a server, let all clients loose, and return how many seconds the server took to end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "prism_mt", "serve", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PRISM_CACHE": cache})
+    try:
         assert server.stdout is not None
-        server.stdout.readline()
-        time.sleep(1)
+        assert server.stdout.readline(), "the server did not start"
         wanted = [post(port, "/score", body)[1] for body in HONEST]
-        seen, end = Seen(), time.monotonic() + 60 * options.minutes
-        threads = [
-            threading.Thread(target=honest, args=(port, end, wanted, seen, seed))
-            for seed in range(options.clients)
-        ]
-        threads += [
-            threading.Thread(target=attack, args=(port, end, seen, seed), daemon=True)
-            for seed in range(options.hostile)
-        ]
-        threads.append(threading.Thread(target=watch, args=(server.pid, end, seen)))
-        for thread in threads:
-            thread.start()
-        threads[-1].join()
-        for thread in threads[: options.clients]:
-            thread.join()
+        _let_loose(port, server.pid, time.monotonic() + 60 * minutes, clients, enemies, wanted, seen)
         server.send_signal(signal.SIGINT)
         start = time.monotonic()
-        server.wait(60)
-        stopped = time.monotonic() - start
-    print(f"answers: {seen.answers:,}, hostile requests: {seen.attacks:,}, wrong or missing answers: {seen.wrong}")
-    print(f"longest wait {seen.longest:.1f} s, memory {seen.memory / 2**20:.0f} MB, Ctrl-C took {stopped:.1f} s")
-    return int(seen.wrong > 0 or seen.longest > 10 or seen.memory > 2**30 or stopped > 5)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(60)
+        return time.monotonic() - start
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _let_loose(
+    port: int, server: int, end: float, clients: int, enemies: int, wanted: list[Any], seen: Seen
+) -> None:
+    """Run all clients until the end; attackers need not finish, so that the server is stopped under load."""
+    for seed in range(enemies):
+        threading.Thread(target=attack, args=(port, end + 60, seen, seed), daemon=True).start()
+    threads = [threading.Thread(target=honest, args=(port, end, wanted, seen, seed)) for seed in range(clients)]
+    threads.append(threading.Thread(target=watch, args=(server, end, seen)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 if __name__ == "__main__":

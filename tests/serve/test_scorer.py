@@ -12,7 +12,7 @@ from prism_mt.metrics.base import Languages, Segment, SegmentScore
 from prism_mt.metrics.registry import make_metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.serve import scorer as scorer_module
-from prism_mt.serve.scorer import Busy, Job, Lane, ScoringThreads, Task, share, together
+from prism_mt.serve.scorer import Busy, Job, Lane, ScoringThreads, Task, next_size, share, together
 from prism_mt.serve.workers import Stopped, TooLong
 
 SEGMENT = Segment("a", ("b",))
@@ -47,10 +47,36 @@ def test_who_was_served_least_is_next() -> None:
 
 
 def test_a_turn_has_a_size() -> None:
-    assert [len(part) for part in share([job(600)])] == [512]
-    assert [len(part) for part in share([job(500), job(500)])] == [500, 12]
+    assert [len(part) for part in share([job(600)], 50_000)] == [512]
+    assert [len(part) for part in share([job(500), job(500)], 50_000)] == [500, 12]
     long = Segment("a" * 30_000, ("b" * 30_000,))
-    assert [len(part) for part in share([Job(task("chrf"), [long, long])])] == [1]  # one at least
+    assert [len(part) for part in share([Job(task("chrf"), [long, long])], 50_000)] == [1]  # one at least
+
+
+def test_a_turn_is_as_long_as_the_machine_can_do_in_a_second() -> None:
+    assert next_size(50_000, 50_000, 10.0) == 5_000
+    assert next_size(5_000, 40_000, 1_000.0) == 500  # never so few that nothing is done together
+    assert next_size(5_000, 4_000, 0.2) == 10_000
+    assert next_size(5_000, 100, 0.2) == 5_000  # a small request says nothing about large ones
+    assert next_size(50_000, 50_000, 0.2) == 50_000
+
+
+def test_turns_get_shorter_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer_module, "_TURN", 0.05)
+    sizes = []
+
+    def turn(task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]) -> Turned:
+        sizes.append(len(segments))
+        time.sleep(0.01 * len(segments))
+        return [SegmentScore(0.0)] * len(segments), "made"
+
+    lane = Lane(turn, threads=1)
+    heavy = Job(task("chrf"), [Segment("a" * 250, ("b" * 250,))] * 30)
+    lane.submit(heavy)
+    assert len(heavy.answer.result(60).scores) == 30
+    assert sizes[0] == 10
+    assert max(sizes[1:]) <= 5
+    lane.close()
 
 
 def test_a_long_request_is_done_in_turns() -> None:

@@ -17,8 +17,8 @@ from prism_mt.text.languages import find_language
 
 _TOGETHER = 512
 """Segments scored at a time; more would make a small request wait long."""
-_CHARACTERS = 50_000
-"""The same for their length in characters."""
+_CHARACTERS, _FEWEST = 50_000, 500
+"""The same for their length in characters, on a fast machine and on the slowest."""
 _THREADS = 2
 """While the model works for one thread, the other prepares the next batch, so that the model never waits."""
 _MOMENT = 0.01
@@ -28,7 +28,7 @@ _SCORERS = 64
 _QUEUE = 64
 """Maximum number of waiting requests."""
 _TURN, _SEGMENT = 1.0, 5.0
-"""Seconds per turn of metrics without a model, and maximum for one segment."""
+"""Seconds per turn, and maximum for one segment of metrics without a model."""
 _PATIENCE = 3.0
 """Seconds to wait at shutdown for a batch that a model is working on."""
 
@@ -100,6 +100,7 @@ class Lane:
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
         self._busy = 0
+        self._characters = _CHARACTERS // 10  # per turn
         self._open = True
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
         for thread in self._threads:
@@ -115,15 +116,18 @@ class Lane:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Abandon everything, and stop the threads."""
+        """Abandon everything, and let the threads end."""
         with self._changed:
             self._open = False
             for job in self._waiting:
                 job.abandon()
             self._waiting.clear()
             self._changed.notify_all()
+
+    def join(self, deadline: float) -> None:
+        """Wait for the threads, but not beyond a point in time: a batch cannot be stopped."""
         for thread in self._threads:
-            thread.join(_PATIENCE)
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
         while jobs := self._next():
@@ -168,13 +172,15 @@ class Lane:
         if not jobs:
             return
         start = time.monotonic()
-        parts = share(jobs)
+        parts = share(jobs, self._characters)
         segments = [segment for part in parts for segment in part]
         done, signature = self._turn(jobs[0].task, segments, lambda: all(job.abandoned for job in jobs))
+        seconds = time.monotonic() - start
+        self._characters = next_size(self._characters, sum(map(_length, segments[: len(done)])), seconds)
         for job, part in zip(jobs, parts, strict=True):
             job.scores += done[: len(part)]
             done = done[len(part) :]
-            job.used += time.monotonic() - start
+            job.used += seconds
             job.end(signature)
 
 
@@ -201,9 +207,12 @@ class ScoringThreads:
 
     def close(self) -> None:
         """Abandon what is queued, and stop the threads and processes."""
+        lanes, deadline = (self._without, self._with_model), time.monotonic() + _PATIENCE
         self.workers.close()
-        self._without.close()
-        self._with_model.close()
+        for lane in lanes:
+            lane.close()
+        for lane in lanes:
+            lane.join(deadline)
 
     def score_here(
         self, task: Task, segments: Sequence[Segment], _: Callable[[], bool]
@@ -274,16 +283,31 @@ def together(waiting: list[Job]) -> list[Job]:
     return chosen
 
 
-def share(jobs: Sequence[Job]) -> list[Sequence[Segment]]:
+def share(jobs: Sequence[Job], most: int) -> list[Sequence[Segment]]:
     """The segments of one turn: from the front of every job, up to a number and a length, but at least one in total."""
     parts: list[Sequence[Segment]] = []
     count = characters = 0
     for job in jobs:
         size = 0
         for segment in job.left:
-            length = len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
-            if count and (count >= _TOGETHER or characters + length > _CHARACTERS):
+            if count and (count >= _TOGETHER or characters + _length(segment) > most):
                 break
-            count, characters, size = count + 1, characters + length, size + 1
+            count, characters, size = count + 1, characters + _length(segment), size + 1
         parts.append(job.left[:size])
     return parts
+
+
+def _length(segment: Segment) -> int:
+    return len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
+
+
+def next_size(size: int, characters: int, seconds: float) -> int:
+    """Adapt the characters per turn to the machine, so that a turn takes about as long as it should.
+
+    A turn that was too long says how many would have fitted; a short one proves more only if it was full.
+    """
+    if seconds > _TURN:
+        return max(_FEWEST, min(size, int(characters * _TURN / seconds)))
+    if seconds < _TURN / 2 and characters > size / 2:
+        return min(_CHARACTERS, 2 * size)
+    return size

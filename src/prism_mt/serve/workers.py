@@ -3,10 +3,11 @@
 import contextlib
 import math
 import multiprocessing
+import os
 import queue
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -17,6 +18,9 @@ _MOMENT = 0.02
 """Seconds between checks whether anybody still waits."""
 _MEMORY = 1 << 30
 """Maximum memory of a process in bytes, if the system can enforce it."""
+_INTERRUPT: signal.Signals | None = getattr(signal, "SIGUSR1", None)
+_GRACE = 2.0
+"""Seconds in which interrupted work may end before its process is killed: starting a new one takes longer."""
 
 
 class Stopped(Exception):
@@ -49,7 +53,11 @@ class Workers:
             worker.send(function, arguments)
             self._wait(worker, math.inf, stopped)
             worker.answer()  # it has started and finished its imports
-            self._wait(worker, seconds, stopped)
+            try:
+                self._wait(worker, seconds, stopped)
+            except (Stopped, TooLong):
+                kept = self._open and worker.interrupt()
+                raise
             answer = worker.answer()
             kept = True
         finally:
@@ -109,6 +117,17 @@ class _Worker:
         except (EOFError, OSError) as error:
             raise PrismError("the work took too much memory, or failed: send fewer texts") from error
 
+    def interrupt(self) -> bool:
+        """Ask the process to give up its work, and return whether it did."""
+        if _INTERRUPT is None or self._process.pid is None:
+            return False
+        with contextlib.suppress(OSError, PrismError):
+            os.kill(self._process.pid, _INTERRUPT)
+            if self.has_answer(_GRACE):
+                self.answer()
+                return True
+        return False
+
     def kill(self) -> None:
         self._process.kill()
         self._pipe.close()
@@ -118,6 +137,8 @@ class _Worker:
 def _work(pipe: Connection) -> None:
     """Do the work that comes through the pipe until it is closed; errors are answers, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent stops this one
+    if _INTERRUPT is not None:
+        signal.signal(_INTERRUPT, signal.SIG_IGN)
     _limit_memory()
     with contextlib.suppress(EOFError, OSError):
         while True:
@@ -125,12 +146,30 @@ def _work(pipe: Connection) -> None:
             pipe.send(None)
             answer: Any
             try:
-                answer = function(*arguments)
+                with _interruptible():
+                    answer = function(*arguments)
             except MemoryError:
                 answer = PrismError("the work takes too much memory: send fewer texts")
             except Exception as error:
                 answer = error
             pipe.send(answer)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let a signal end the work inside; before and after it the signal means nothing."""
+    if _INTERRUPT is None:
+        yield
+        return
+
+    def give_up(number: int, frame: object) -> None:
+        raise Stopped
+
+    signal.signal(_INTERRUPT, give_up)
+    try:
+        yield
+    finally:
+        signal.signal(_INTERRUPT, signal.SIG_IGN)
 
 
 def _limit_memory() -> None:
