@@ -54,6 +54,14 @@ COMMANDS = (
     Long("translate", "translate --model {home}/model --to de {home}/text {small} -o {out}/x.txt", "x.txt"),
     Long("corpus prepare", "corpus prepare {home}/corpus/config.toml --root {home}/corpus --output {out}/x", "x"),
     Long("train", "train {home}/train.toml --output {out}/x", "x/model"),
+    Long("finetune", "finetune {home}/finetune.toml --output {out}/x", "x/model"),
+    Long("metric train", "metric train {home}/metric.toml --output {out}/x", "x/metric"),
+    Long(
+        "reproduce",
+        "reproduce thompson2020/example --model {home}/model --format tsv -o {out}/x.tsv --device cpu --threads 1",
+        "x.tsv",
+        exact=False,
+    ),
 )
 _SMALL = "--batch-tokens 400 --device cpu --threads 1"
 _TRAIN = """
@@ -69,11 +77,36 @@ limits = {{ steps = 40 }}
 validation = {{ every = 10, rows = 5 }}
 checkpoints = {{ every = 5 }}
 """.replace("\n  encoder", " encoder")
+_FINETUNE = """
+name = "killed"
+model = "{home}/model"
+train = ["{home}/pairs.jsonl"]
+valid = ["{home}/pairs.jsonl"]
+threads = 1
+device = "cpu"
+limits = {{ steps = 12 }}
+validation = {{ every = 4 }}
+checkpoints = {{ every = 2, export = "last" }}
+"""
+_METRIC = """
+name = "killed"
+train = ["{home}/judged.tsv"]
+dev = ["{home}/judged.tsv"]
+encoder = "model"
+model = "{home}/model"
+kind = "bilstm"
+hidden = 8
+batch = 4
+threads = 1
+device = "cpu"
+limits = {{ epochs = 8, patience = 20 }}
+"""
 
 
 def make_home(home: Path) -> None:
     """Everything that the commands read."""
     from prism_mt.corpus.shard_writer import ShardWriter
+    from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
 
     model = make_model()
     write_model(model, home / "model")
@@ -88,7 +121,17 @@ def make_home(home: Path) -> None:
         for number in range(150):
             pieces = [chance.randrange(20, 200) for _ in range(chance.randint(2, 12))]
             writer.add("valid" if number % 10 == 0 else "train", "de", "en", pieces, pieces[::-1])
-    (home / "train.toml").write_text(_TRAIN.format(home=home))
+    outputs = tuple(SENTENCES[number] for number in (1, 6, 11))
+    pairs = ((0, 1), (0, 2))
+    ranked = [
+        RankedSegment("en-de", str(number), SENTENCES[number], SENTENCES[1], outputs, (0.0, -1.0, -5.0), pairs)
+        for number in range(4)
+    ]
+    write_ranked(home / "pairs.jsonl", ranked)
+    judged = [f"{SENTENCES[0]}\t{text}\t{chance.random():.3f}\n" for text in SENTENCES[:12]]
+    (home / "judged.tsv").write_text("ref\thyp\tscore\n" + "".join(judged), encoding="utf-8")
+    for name, text in (("train", _TRAIN), ("finetune", _FINETUNE), ("metric", _METRIC)):
+        (home / f"{name}.toml").write_text(text.format(home=home))
 
 
 def run(words: list[str], cache: str) -> None:
@@ -109,7 +152,7 @@ class Killer:
     def __init__(self, command: Long, home: Path, place: Path) -> None:
         self.command, self.home, self.place = command, home, place
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["prism_mt.cli.score", "prism_mt.cli.train", "ctranslate2", "torch"])
+        self._context.set_forkserver_preload(["hostile.preload"])
 
     def start(self, name: str) -> Any:
         """Start it with an output and a cache of this name."""

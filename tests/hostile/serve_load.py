@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -127,9 +128,11 @@ def _children(process: int) -> list[int]:
 
 
 def _resident(process: int) -> int:
+    """Bytes in memory; those that processes share are divided among them."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
+        [size] = re.findall(r"^Pss: +(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M)
+        return int(size) << 10
+    except (OSError, ValueError):
         return 0
 
 

@@ -18,6 +18,10 @@ def test_work_and_its_errors() -> None:
         workers.run(divmod, 1, 0, seconds=60, stopped=lambda: False)
     with pytest.raises(PrismError, match="too much memory: send fewer texts"):
         workers.run(bytearray, 4 << 30, seconds=60, stopped=lambda: False)
+    small = 100 << 20
+    with pytest.raises(PrismError, match="too much memory: send fewer texts"):
+        workers.run(bytearray, small, seconds=60, stopped=lambda: False, memory=small)
+    assert len(workers.run(bytearray, small, seconds=60, stopped=lambda: False)) == small
     assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process != os.getpid()
     with pytest.raises(TooLong, match="stopped after 0.1 seconds"):
         workers.run(time.sleep, 60, seconds=0.1, stopped=lambda: False)

@@ -29,6 +29,8 @@ _QUEUE = 64
 """Maximum number of waiting requests."""
 _TURN, _SEGMENT = 1.0, 5.0
 """Seconds per turn, and maximum for one segment of metrics without a model."""
+_MEMORY = 128 << 20
+"""Bytes for metrics without a model, which need them only for texts that take too long anyway."""
 _PATIENCE = 3.0
 """Seconds to wait at shutdown for a batch that a model is working on."""
 
@@ -227,7 +229,13 @@ class ScoringThreads:
         """Score in a process, which is stopped if a segment takes too long."""
         try:
             return self.workers.run(
-                score_some, task, segments, self._runtime.config, seconds=_TURN + _SEGMENT, stopped=stopped
+                score_some,
+                task,
+                segments,
+                self._runtime.config,
+                seconds=_TURN + _SEGMENT,
+                stopped=stopped,
+                memory=_MEMORY,
             )
         except TooLong as error:
             raise TooLong(

@@ -56,6 +56,8 @@ async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: 
     try:
         first: set[asyncio.Future[Any]] = {scores, gone}
         await asyncio.wait(first, timeout=limit.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if scores.cancelled():  # the queue was closed before its turn
+            raise Stopped
         if scores.done():
             return scores.result()
         if gone.done():

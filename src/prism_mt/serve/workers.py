@@ -16,7 +16,7 @@ from prism_mt._core.errors import PrismError
 _Result = TypeVar("_Result")
 _MOMENT = 0.02
 """Seconds between checks whether anybody still waits."""
-_MEMORY = 1 << 30
+_MEMORY = 1 << 29
 """Maximum memory of a process in bytes, if the system can enforce it."""
 _INTERRUPT: signal.Signals | None = getattr(signal, "SIGUSR1", None)
 _GRACE = 2.0
@@ -41,7 +41,12 @@ class Workers:
             self._idle.put(None)  # a process that has not been started
 
     def run(
-        self, function: Callable[..., _Result], *arguments: Any, seconds: float, stopped: Callable[[], bool]
+        self,
+        function: Callable[..., _Result],
+        *arguments: Any,
+        seconds: float,
+        stopped: Callable[[], bool],
+        memory: int = _MEMORY,
     ) -> _Result:
         """Call a module-level function in a process, for at most this many seconds and until `stopped` returns True.
 
@@ -50,7 +55,7 @@ class Workers:
         worker = self._take(stopped)
         kept = False
         try:
-            worker.send(function, arguments)
+            worker.send(function, arguments, memory)
             self._wait(worker, math.inf, stopped)
             worker.answer()  # it has started and finished its imports
             try:
@@ -104,9 +109,9 @@ class _Worker:
         self._process.start()
         end.close()
 
-    def send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def send(self, function: Callable[..., Any], arguments: tuple[Any, ...], memory: int) -> None:
         with contextlib.suppress(OSError):  # a dead process is noticed when its answer is read
-            self._pipe.send((function, arguments))
+            self._pipe.send((function, arguments, memory))
 
     def has_answer(self, seconds: float) -> bool:
         return self._pipe.poll(seconds)
@@ -139,10 +144,11 @@ def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent stops this one
     if _INTERRUPT is not None:
         signal.signal(_INTERRUPT, signal.SIG_IGN)
-    _limit_memory()
     with contextlib.suppress(EOFError, OSError):
         while True:
-            function, arguments = pipe.recv()
+            _limit_memory(_MEMORY)
+            function, arguments, memory = pipe.recv()
+            _limit_memory(memory)
             pipe.send(None)
             answer: Any
             try:
@@ -172,8 +178,8 @@ def _interruptible() -> Iterator[None]:
         signal.signal(_INTERRUPT, signal.SIG_IGN)
 
 
-def _limit_memory() -> None:
+def _limit_memory(size: int) -> None:
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (size, resource.getrlimit(resource.RLIMIT_DATA)[1]))
