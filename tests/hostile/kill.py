@@ -55,7 +55,7 @@ COMMANDS = (
     Long("corpus prepare", "corpus prepare {home}/corpus/config.toml --root {home}/corpus --output {out}/x", "x"),
     Long("train", "train {home}/train.toml --output {out}/x", "x/model"),
     Long("finetune", "finetune {home}/finetune.toml --output {out}/x", "x/model"),
-    Long("metric train", "metric train {home}/metric.toml --output {out}/x", "x/metric"),
+    Long("metric train", "metric train {home}/metric.toml --output {out}/x", "x/weights.safetensors"),
     Long(
         "reproduce",
         "reproduce thompson2020/example --model {home}/model --format tsv -o {out}/x.tsv --device cpu --threads 1",
@@ -89,7 +89,6 @@ validation = {{ every = 4 }}
 checkpoints = {{ every = 2, export = "last" }}
 """
 _METRIC = """
-name = "killed"
 train = ["{home}/judged.tsv"]
 dev = ["{home}/judged.tsv"]
 encoder = "model"
