@@ -49,9 +49,9 @@ COMMANDS = (
         exact=False,
     ),
     Long(
-        "paraphrase", "paraphrase --model {home}/model --lang en {home}/text {small} -n 2 -o {out}/x.txt", "x.txt"
+        "paraphrase", "paraphrase --model {home}/model --lang en {home}/few {small} -n 2 -o {out}/x.txt", "x.txt"
     ),
-    Long("translate", "translate --model {home}/model --to de {home}/text {small} -o {out}/x.txt", "x.txt"),
+    Long("translate", "translate --model {home}/model --to de {home}/few {small} -o {out}/x.txt", "x.txt"),
     Long("corpus prepare", "corpus prepare {home}/corpus/config.toml --root {home}/corpus --output {out}/x", "x"),
     Long("train", "train {home}/train.toml --output {out}/x", "x/model"),
     Long("finetune", "finetune {home}/finetune.toml --output {out}/x", "x/model"),
@@ -111,8 +111,8 @@ def make_home(home: Path) -> None:
     write_model(model, home / "model")
     chance = random.Random(1)
     vocabulary = [word for sentence in SENTENCES for word in sentence.split()]
-    for name in ("text", "other"):
-        lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(80)]
+    for name, count in (("text", 80), ("other", 80), ("few", 12)):  # an untrained model ends no sentence: few will do
+        lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(count)]
         (home / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (home / "corpus").mkdir()
     make_corpus(home / "corpus")
