@@ -111,7 +111,11 @@ def make_home(home: Path) -> None:
     write_model(model, home / "model")
     chance = random.Random(1)
     vocabulary = [word for sentence in SENTENCES for word in sentence.split()]
-    for name, count in (("text", 80), ("other", 80), ("few", 12)):  # an untrained model ends no sentence: few will do
+    for name, count in (
+        ("text", 80),
+        ("other", 80),
+        ("few", 12),
+    ):  # an untrained model ends no sentence: few will do
         lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(count)]
         (home / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (home / "corpus").mkdir()
