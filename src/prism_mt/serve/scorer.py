@@ -102,7 +102,7 @@ class Lane:
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
         self._busy = 0
-        self._characters = _CHARACTERS // 10  # per turn
+        self._characters = 4 * _FEWEST  # per turn; it grows while turns are short
         self._open = True
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
         for thread in self._threads:
