@@ -54,6 +54,8 @@ class Seen:
     """Answers that took too long."""
     attacks: int = 0
     memory: int = 0
+    own: int = 0
+    """The part of it that the server has without its processes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -120,7 +122,9 @@ def _attack_once(port: int, chance: random.Random) -> None:
 
 def watch(process: int, end: float, seen: Seen) -> None:
     while time.monotonic() < end:
-        seen.memory = max(seen.memory, sum(map(_resident, [process, *_children(process)])))
+        own = _resident(process)
+        seen.own = max(seen.own, own)
+        seen.memory = max(seen.memory, own + sum(map(_resident, _children(process))))
         time.sleep(0.5)
 
 
@@ -166,7 +170,7 @@ def main() -> int:
         end="",
     )
     print(f"longest wait {seen.longest:.1f} s, {seen.starved} above {_PATIENCE:g} s")
-    print(f"memory {seen.memory / 2**20:.0f} MB, Ctrl-C took {stopped:.1f} s")
+    print(f"memory {seen.memory >> 20} MB, {seen.own >> 20} MB without processes; Ctrl-C took {stopped:.1f} s")
     return int(calm.wrong + seen.wrong + seen.starved > 0 or seen.memory > 2**30 or stopped > 5)
 
 

@@ -124,7 +124,7 @@ def test_abandoned_while_it_is_scored() -> None:
 
     large = job(2000)
     Lane(turn, threads=0).answer([large])
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         large.answer.result(timeout=1)
 
 
@@ -144,6 +144,31 @@ def test_a_long_request_does_not_hold_up_others() -> None:
     go_on.set()
     assert len(slow.answer.result(timeout=60).scores) == 1
     lane.close()
+
+
+def test_who_waits_for_a_batch_is_told_at_once_that_the_server_stops() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def turn(task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]) -> Turned:
+        begun.set()
+        go_on.wait(60)
+        return at_once(task, segments, stopped)
+
+    lane = Lane(turn, threads=1)
+    running, waiting = job(), job()
+    lane.submit(running)
+    assert begun.wait(60)
+    lane.submit(waiting)
+    lane.close()
+    with pytest.raises(Stopped):
+        running.answer.result(0)
+    with pytest.raises(CancelledError):
+        waiting.answer.result(0)
+    with pytest.raises(Busy, match="being stopped"):
+        lane.submit(job())
+    assert not lane.join(time.monotonic() + 0.05)
+    go_on.set()
+    assert lane.join(time.monotonic() + 60)
 
 
 def test_a_queue_has_an_end() -> None:
@@ -182,11 +207,11 @@ def test_processes_score_and_are_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(scorer.submit(task("chrf"), [SEGMENT]).answer.result(60).scores) == 1
     with pytest.raises(TooLong, match="ter takes more than 2 seconds for one of the texts"):
         slow.answer.result(60)
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         gone.answer.result(60)
     left = scorer.submit(task("ter"), endless)
     while left.answer.running() is False:
         time.sleep(0.01)
     scorer.close()
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         left.answer.result(60)
