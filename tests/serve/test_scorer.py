@@ -194,9 +194,9 @@ def test_unknown_models_are_not_opened() -> None:
 def test_processes_score_and_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment for which TER takes minutes is refused, given up with its client, and does not hold up the end."""
     monkeypatch.setattr(scorer_module, "_SEGMENT", 2.0)
-    monkeypatch.setattr(scorer_module, "_MEMORY", 1 << 29)  # so that time is what runs out
+    monkeypatch.setattr(scorer_module, "_MEMORY", 1 << 30)  # so that time is what runs out
     scorer = ScoringThreads(Runtime(), [])
-    words = [f"w{number}" for number in range(1000)]
+    words = [f"w{number}" for number in range(3000)]
     endless = [Segment(" ".join(words), (" ".join(words[::-1]),))]
     first = scorer.submit(task("chrf"), [Segment("a b c", ("a b c",))] * 3).answer.result(60)
     assert [score.score for score in first.scores] == [100.0] * 3
