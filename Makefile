@@ -24,6 +24,7 @@ test: install lint browser
 hostile: install
 	PYTHONPATH=tests $(BIN)/python -m hostile.run --cases 15000
 	PYTHONPATH=tests $(BIN)/python -m hostile.kill --kills 1000
+	PYTHONPATH=tests $(BIN)/python -m hostile.serve_load --minutes 10
 
 # The core, without torch, on every Python from 3.10 on that this machine has.
 test-pythons:

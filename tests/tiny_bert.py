@@ -1,5 +1,6 @@
 """A random BERT of a few words, written as a Hugging Face folder."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -31,3 +32,19 @@ def make_bert(folder: Path, positions: int = 32) -> tuple[Any, Any]:
     tokenizer.save_pretrained(folder)
     model.save_pretrained(folder)
     return model, tokenizer
+
+
+def make_gpt(folder: Path) -> Any:
+    """A tiny causal language model with the tokenizer of the tiny BERT."""
+    import transformers
+
+    library: Any = transformers
+    make_bert(folder)
+    (folder / "model.safetensors").unlink()
+    sizes = {"vocab_size": 13, "n_positions": 32, "n_embd": 8, "n_layer": 2, "n_head": 2}
+    model = library.GPT2LMHeadModel(library.GPT2Config(**sizes, initializer_range=0.5)).eval()
+    model.save_pretrained(folder)
+    settings = folder / "tokenizer_config.json"
+    table = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**table, "eos_token": "[SEP]", "bos_token": "[CLS]"}), "utf-8")
+    return model

@@ -1,4 +1,5 @@
 import argparse
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -56,8 +57,9 @@ def test_help_teaches() -> None:
     parser = argparse.ArgumentParser()
     add_options(parser, [Sample])
     text = parser.format_help()
-    for part in ("which kind (default: a)", "--kind {a,b}", "--size SIZE, -s SIZE", "100 % or less", "--no-check"):
+    for part in ("which kind (default: a)", "--kind {a,b}", "100 % or less", "--no-check"):
         assert part in text
+    assert re.search("--size(?: SIZE)?, -s SIZE", text)  # Python 3.13 names the value once
 
 
 def test_dataclasses_with_a_title_have_their_own_heading() -> None:

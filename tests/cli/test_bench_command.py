@@ -43,6 +43,7 @@ def test_made_up_texts(model: ModelDirectory) -> None:
     ("words", "message"),
     [
         (["-n", "0"], "segments must be between 1 and 10,000,000, not 0"),
+        (["--segments", str(10**20)], "segments must be between 1 and 10,000,000"),
         (["--device", "tpu"], "runs on cpu or cuda, not on tpu"),
     ],
 )

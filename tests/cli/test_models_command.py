@@ -80,6 +80,20 @@ def test_convert_the_original_layout(capsys: Any, cache: Path, tmp_path: Path) -
     assert run(capsys, "convert", str(tmp_path / "no"), str(tmp_path / "x"))[0] == 2
 
 
+def test_convert_on_a_full_disk(capsys: Any, cache: Path, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    make_checkpoint(tmp_path / "original")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # fails as a full disk does
+    try:
+        code, _, err = run(capsys, "convert", str(tmp_path / "original"), str(tmp_path / "ours"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.startswith("prism: error: cannot write")
+    assert sorted(path.name for path in tmp_path.iterdir() if path != cache) == ["original"]
+
+
 class _Server(http.server.ThreadingHTTPServer):
     """Serves one file with ranges, and breaks off after `limit` bytes when told to."""
 

@@ -75,6 +75,37 @@ def test_no_control_character_reaches_the_terminal(texts: Path, capsys: pytest.C
     assert "\r" not in told.out + told.err
 
 
+def test_a_very_early_interrupt_is_silent() -> None:
+    code = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *rest):
+        if name == "prism_mt.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from prism_mt.__main__ import entry
+entry()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=100)
+    assert (found.returncode, found.stdout, found.stderr) == (-signal.SIGINT, b"", b"")
+
+
+def test_an_interrupt_while_a_command_is_imported_is_one_sentence() -> None:
+    code = """
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, *rest):
+        if name == "prism_mt.cli.score":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["prism", "score"]
+from prism_mt.__main__ import entry
+entry()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=100)
+    assert (found.returncode, found.stderr) == (130, b"prism: interrupted\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_unfinished_file(tmp_path: Path, number: int) -> None:
     code = """

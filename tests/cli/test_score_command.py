@@ -147,6 +147,14 @@ def test_wmt_files(capsys: Any, texts: Path, model: str) -> None:
     assert Path(f"scores/{name}.sys.score").read_text() == f"cand.txt\t{wanted['score']!r}\n"
 
 
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb"])
+def test_names_that_wmt_files_cannot_hold(capsys: Any, texts: Path, name: str) -> None:
+    words = ("--cand", f"{name}=cand.txt", "--ref", "ref.txt", "--metric", "chrf", "--format", "wmt")
+    code, _, err = run(capsys, *words, "--output", "scores")
+    assert (code, "has a tab or a line break, which this format cannot hold" in err) == (2, True)
+    assert not list(Path("scores").glob("*"))
+
+
 def test_empty_lines_are_scored_and_counted(capsys: Any, texts: Path, model: str, caplog: Any) -> None:
     Path("cand.txt").write_text("Hello\n\n \n", encoding="utf-8")
     [result] = results(capsys, model, *BASE)

@@ -146,6 +146,15 @@ def test_sources_with_a_vocabulary_of_their_own(tmp_path: Path, sentencepiece: b
     assert digest_data(tmp_path) != before
 
 
+@pytest.mark.parametrize("value", ["Infinity", "NaN", "[]", '"x"'])
+def test_a_damaged_description(tmp_path: Path, sentencepiece: bytes, value: str) -> None:
+    write(tmp_path, sentencepiece)
+    text = (tmp_path / "meta.json").read_text()
+    (tmp_path / "meta.json").write_text(text.replace("60", value))
+    with pytest.raises(PrismError, match=r"meta.json is damaged"):
+        read_vocabularies(tmp_path)
+
+
 @pytest.mark.parametrize(("column", "value"), [(0, 10**9), (0, -1), (1, 10**9), (3, 99)])
 def test_a_damaged_index(tmp_path: Path, sentencepiece: bytes, column: int, value: int) -> None:
     write(tmp_path, sentencepiece)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_bert import make_bert
+from tiny_bert import make_bert, make_gpt
 
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.factory import ALL_LAYERS, open_piece_encoder, open_sentence_encoder
@@ -91,19 +91,6 @@ def test_code_in_a_module_of_sentence_transformers(tmp_path: Path) -> None:
     with pytest.raises(PrismError, match="wants to run its own Python code"):
         open_sentence_encoder(str(tmp_path / "made"))
     assert not (tmp_path / "mark").exists()
-
-
-def make_gpt(folder: Path) -> Any:
-    """A tiny causal language model with the tokenizer of the tiny BERT."""
-    make_bert(folder)
-    (folder / "model.safetensors").unlink()
-    sizes = {"vocab_size": 13, "n_positions": 32, "n_embd": 8, "n_layer": 2, "n_head": 2}
-    model = library.GPT2LMHeadModel(library.GPT2Config(**sizes, initializer_range=0.5)).eval()
-    model.save_pretrained(folder)
-    settings = folder / "tokenizer_config.json"
-    table = json.loads(settings.read_text())
-    settings.write_text(json.dumps({**table, "eos_token": "[SEP]", "bos_token": "[CLS]"}), "utf-8")
-    return model
 
 
 def test_a_language_model_with_a_missing_weight_is_refused(tmp_path: Path) -> None:

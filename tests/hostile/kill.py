@@ -49,11 +49,19 @@ COMMANDS = (
         exact=False,
     ),
     Long(
-        "paraphrase", "paraphrase --model {home}/model --lang en {home}/text {small} -n 2 -o {out}/x.txt", "x.txt"
+        "paraphrase", "paraphrase --model {home}/model --lang en {home}/few {small} -n 2 -o {out}/x.txt", "x.txt"
     ),
-    Long("translate", "translate --model {home}/model --to de {home}/text {small} -o {out}/x.txt", "x.txt"),
+    Long("translate", "translate --model {home}/model --to de {home}/few {small} -o {out}/x.txt", "x.txt"),
     Long("corpus prepare", "corpus prepare {home}/corpus/config.toml --root {home}/corpus --output {out}/x", "x"),
     Long("train", "train {home}/train.toml --output {out}/x", "x/model"),
+    Long("finetune", "finetune {home}/finetune.toml --output {out}/x", "x/model"),
+    Long("metric train", "metric train {home}/metric.toml --output {out}/x", "x/weights.safetensors"),
+    Long(
+        "reproduce",
+        "reproduce thompson2020/example --model {home}/model --format tsv -o {out}/x.tsv --device cpu --threads 1",
+        "x.tsv",
+        exact=False,
+    ),
 )
 _SMALL = "--batch-tokens 400 --device cpu --threads 1"
 _TRAIN = """
@@ -69,18 +77,46 @@ limits = {{ steps = 40 }}
 validation = {{ every = 10, rows = 5 }}
 checkpoints = {{ every = 5 }}
 """.replace("\n  encoder", " encoder")
+_FINETUNE = """
+name = "killed"
+model = "{home}/model"
+train = ["{home}/pairs.jsonl"]
+valid = ["{home}/pairs.jsonl"]
+threads = 1
+device = "cpu"
+limits = {{ steps = 12 }}
+validation = {{ every = 4 }}
+checkpoints = {{ every = 2, export = "last" }}
+"""
+_METRIC = """
+train = ["{home}/judged.tsv"]
+dev = ["{home}/judged.tsv"]
+encoder = "model"
+model = "{home}/model"
+kind = "bilstm"
+hidden = 8
+batch = 4
+threads = 1
+device = "cpu"
+limits = {{ epochs = 8, patience = 20 }}
+"""
 
 
 def make_home(home: Path) -> None:
     """Everything that the commands read."""
     from prism_mt.corpus.shard_writer import ShardWriter
+    from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
 
     model = make_model()
     write_model(model, home / "model")
     chance = random.Random(1)
     vocabulary = [word for sentence in SENTENCES for word in sentence.split()]
-    for name in ("text", "other"):
-        lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(80)]
+    for name, count in (
+        ("text", 80),
+        ("other", 80),
+        ("few", 12),
+    ):  # an untrained model ends no sentence: few will do
+        lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(count)]
         (home / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (home / "corpus").mkdir()
     make_corpus(home / "corpus")
@@ -88,7 +124,17 @@ def make_home(home: Path) -> None:
         for number in range(150):
             pieces = [chance.randrange(20, 200) for _ in range(chance.randint(2, 12))]
             writer.add("valid" if number % 10 == 0 else "train", "de", "en", pieces, pieces[::-1])
-    (home / "train.toml").write_text(_TRAIN.format(home=home))
+    outputs = tuple(SENTENCES[number] for number in (1, 6, 11))
+    pairs = ((0, 1), (0, 2))
+    ranked = [
+        RankedSegment("en-de", str(number), SENTENCES[number], SENTENCES[1], outputs, (0.0, -1.0, -5.0), pairs)
+        for number in range(4)
+    ]
+    write_ranked(home / "pairs.jsonl", ranked)
+    judged = [f"{SENTENCES[0]}\t{text}\t{chance.random():.3f}\n" for text in SENTENCES[:12]]
+    (home / "judged.tsv").write_text("ref\thyp\tscore\n" + "".join(judged), encoding="utf-8")
+    for name, text in (("train", _TRAIN), ("finetune", _FINETUNE), ("metric", _METRIC)):
+        (home / f"{name}.toml").write_text(text.format(home=home))
 
 
 def run(words: list[str], cache: str) -> None:
@@ -109,7 +155,11 @@ class Killer:
     def __init__(self, command: Long, home: Path, place: Path) -> None:
         self.command, self.home, self.place = command, home, place
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["prism_mt.cli.score", "prism_mt.cli.train", "ctranslate2", "torch"])
+        self._context.set_forkserver_preload(["hostile.preload"])
+
+        process = self._context.Process(target=time.sleep, args=(0,))  # the server's imports are not measured
+        process.start()
+        process.join()
 
     def start(self, name: str) -> Any:
         """Start it with an output and a cache of this name."""
@@ -131,7 +181,8 @@ class Killer:
 
     def kill(self, times: int, chance: random.Random, seconds: float) -> str:
         """Kill it so often, start anew whenever it gets through, and say what is wrong with a result, if anything."""
-        for _ in range(times):
+        kills = 0
+        while kills < times:
             process = self.start("killed")
             process.join(chance.uniform(0, seconds))
             if process.exitcode is None:
@@ -139,6 +190,7 @@ class Killer:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.kill()
                 process.join()
+                kills += 1
             elif wrong := self._ended(process):
                 return wrong
         process = self.start("killed")

@@ -1,5 +1,6 @@
 """Ways to damage a file: by bytes whatever it is, by value where it is JSON, from parts where it is text."""
 
+import copy
 import json
 import random
 from typing import Any
@@ -68,16 +69,16 @@ def _change(node: Any, chance: random.Random) -> Any:
         list(node) if isinstance(node, dict) else list(range(len(node))) if isinstance(node, list) else []
     )
     if not places or chance.random() < 0.1:
-        return chance.choice(VALUES)
+        return copy.deepcopy(chance.choice(VALUES))
     place = chance.choice(places)
     if isinstance(node[place], dict | list) and node[place] and chance.random() < 0.8:
         node[place] = _change(node[place], chance)
     elif chance.random() < 0.2:
         del node[place]
     elif isinstance(node, dict) and chance.random() < 0.1:
-        node[chance.choice(("x", "\x1b]0;evil\x07", "\ud800", ""))] = chance.choice(VALUES)
+        node[chance.choice(("x", "\x1b]0;evil\x07", "\ud800", ""))] = copy.deepcopy(chance.choice(VALUES))
     else:
-        node[place] = chance.choice(VALUES)
+        node[place] = copy.deepcopy(chance.choice(VALUES))
     return node
 
 

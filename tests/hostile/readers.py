@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hostile import model_samples, samples
+from hostile import folders, model_samples, samples
 from hostile.mutators import assemble, damage, damage_json
 from hostile.samples import PARTS
 
@@ -71,6 +71,11 @@ READERS = (
         model_samples.read_bert,
         files=("config.json", "model.safetensors", "tokenizer.json"),
     ),
+    Reader("gpt", folders.language_model, folders.read_language_model, files=("config.json", "model.safetensors")),
+    Reader("e5", folders.e5, folders.read_e5),
+    Reader("learned metric", folders.learned_metric, folders.read_learned_metric),
+    Reader("judged folder", folders.judged_folder, folders.read_judged_folder),
+    Reader("pairs.jsonl", folders.ranked_segments, folders.read_ranked_segments),
     Reader("shards", samples.shards, samples.read_shards),
     Reader("cache", samples.cache, samples.read_cache),
     Reader("manifest", samples.manifest, samples.read_manifest),

@@ -4,18 +4,23 @@ Reports wrong scores, the longest that an honest client waited, the memory of al
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
+import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +32,15 @@ HONEST: tuple[dict[str, Any], ...] = (
     {"cand": CAND, "ref": [REF, REF[::-1]], "metric": "bleu"},
     {"cand": CAND, "ref": [REF], "metric": "ter"},
 )
+_PATIENCE = 10.0
+"""Seconds that an honest client may wait."""
 _WORDS = [f"w{number}" for number in range(3000)]
+_TEXTS = [" ".join(random.Random(number).choices(_WORDS, k=40)) for number in range(2000)]
 _LONG = {"cand": [" ".join(_WORDS)], "ref": [[" ".join(_WORDS[::-1])]], "metric": "ter"}
 _SLOW = {"cand": [" ".join(_WORDS[:300])] * 50, "ref": [[" ".join(_WORDS[299::-1])] * 50], "metric": "ter"}
 _MANY = {"cand": ["a"], "ref": [["b"]] * 100_000, "metric": "bleu"}
 _WIDE = {"systems": {str(number): ["a"] for number in range(5000)}, "ref": [["b"]], "metrics": ["chrf"]}
+_ATTACKS = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))
 
 
 @dataclass
@@ -41,9 +50,19 @@ class Seen:
     answers: int = 0
     wrong: int = 0
     longest: float = 0.0
+    starved: int = 0
+    """Answers that took too long."""
     attacks: int = 0
     memory: int = 0
+    own: int = 0
+    """The part of it that the server has without its processes."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def heavy(chance: random.Random) -> dict[str, Any]:
+    """A request that keeps the model busy for minutes, with texts that no cache has seen."""
+    start = chance.random()
+    return {"cand": [f"{start} {text}" for text in _TEXTS], "ref": [_TEXTS[::-1]], "lang": "en"}
 
 
 def post(port: int, path: str, body: Any, timeout: float = 60) -> tuple[int, Any]:
@@ -68,12 +87,14 @@ def honest(port: int, end: float, wanted: list[Any], seen: Seen, seed: int) -> N
                 abs(one - other) < 1e-4
                 for one, other in zip(answer["segments"], wanted[place]["segments"], strict=True)
             )
-        except OSError:
+        except (OSError, HTTPException):
             good = False
         with seen.lock:
             seen.answers += 1
             seen.wrong += not good
-            seen.longest = max(seen.longest, time.monotonic() - start)
+            waited = time.monotonic() - start
+            seen.longest = max(seen.longest, waited)
+            seen.starved += waited > _PATIENCE
         time.sleep(chance.uniform(0, 0.2))
 
 
@@ -81,26 +102,29 @@ def attack(port: int, end: float, seen: Seen, seed: int) -> None:
     """Slow, huge, half-open and abandoned requests."""
     chance = random.Random(seed)
     while time.monotonic() < end:
-        kind = chance.randrange(6)
-        try:
-            if kind < 4:
-                body, path = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))[kind]
-                post(port, path, body, timeout=chance.choice((0.5, 5, 30)))
-            else:
-                with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
-                    raw.sendall(
-                        b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Le" if kind == 4 else bytes(10_000)
-                    )
-                    time.sleep(chance.uniform(0, 2))
-        except OSError:
-            pass  # it gave up, as it meant to
+        with contextlib.suppress(OSError, HTTPException):  # it gave up, as it meant to
+            _attack_once(port, chance)
         with seen.lock:
             seen.attacks += 1
 
 
+def _attack_once(port: int, chance: random.Random) -> None:
+    kind = chance.randrange(len(_ATTACKS) + 3)
+    if kind <= len(_ATTACKS):
+        body, path = _ATTACKS[kind] if kind < len(_ATTACKS) else (heavy(chance), "/score")
+        post(port, path, body, timeout=chance.choice((0.5, 5, 30)))
+        return
+    head = b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Le"
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+        raw.sendall(head if kind == len(_ATTACKS) + 1 else bytes(10_000))
+        time.sleep(chance.uniform(0, 2))
+
+
 def watch(process: int, end: float, seen: Seen) -> None:
     while time.monotonic() < end:
-        seen.memory = max(seen.memory, sum(map(_resident, [process, *_children(process)])))
+        own = _resident(process)
+        seen.own = max(seen.own, own)
+        seen.memory = max(seen.memory, own + sum(map(_resident, _children(process))))
         time.sleep(0.5)
 
 
@@ -116,9 +140,11 @@ def _children(process: int) -> list[int]:
 
 
 def _resident(process: int) -> int:
+    """Bytes in memory; those that processes share are divided among them."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
+        [size] = re.findall(r"^Pss: +(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(), re.M)
+        return int(size) << 10
+    except (OSError, ValueError):
         return 0
 
 
@@ -129,37 +155,60 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--hostile", type=int, default=3)
     options = parser.parse_args()
+    calm, seen, start = Seen(), Seen(), time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        stopped = load(folder, options.minutes, options.clients, options.hostile, calm, seen)
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"the server had {own.ru_utime + own.ru_stime:.0f} s of processor time in {time.monotonic() - start:.0f} s"
+    )
+    print(
+        f"without hostile clients: {calm.answers:,} answers, {calm.wrong} wrong, longest wait {calm.longest:.1f} s"
+    )
+    print(
+        f"with {seen.attacks:,} hostile requests: {seen.answers:,} answers, {seen.wrong} wrong or missing, ",
+        end="",
+    )
+    print(f"longest wait {seen.longest:.1f} s, {seen.starved} above {_PATIENCE:g} s")
+    print(f"memory {seen.memory >> 20} MB, {seen.own >> 20} MB without processes; Ctrl-C took {stopped:.1f} s")
+    return int(calm.wrong + seen.wrong + seen.starved > 0 or seen.memory > 2**30 or stopped > 5)
+
+
+def load(cache: str, minutes: float, clients: int, enemies: int, calm: Seen, seen: Seen) -> float:
+    """Start a server, let all clients loose, the honest ones first, and return how many seconds it took to end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "prism_mt", "serve", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PRISM_CACHE": cache})
+    try:
         assert server.stdout is not None
-        server.stdout.readline()
-        time.sleep(1)
+        assert server.stdout.readline(), "the server did not start"
         wanted = [post(port, "/score", body)[1] for body in HONEST]
-        seen, end = Seen(), time.monotonic() + 60 * options.minutes
-        threads = [
-            threading.Thread(target=honest, args=(port, end, wanted, seen, seed))
-            for seed in range(options.clients)
-        ]
-        threads += [
-            threading.Thread(target=attack, args=(port, end, seen, seed), daemon=True)
-            for seed in range(options.hostile)
-        ]
-        threads.append(threading.Thread(target=watch, args=(server.pid, end, seen)))
-        for thread in threads:
-            thread.start()
-        threads[-1].join()
-        for thread in threads[: options.clients]:
-            thread.join()
+        _let_loose(port, server.pid, time.monotonic() + 6 * minutes, clients, 0, wanted, calm)
+        _let_loose(port, server.pid, time.monotonic() + 60 * minutes, clients, enemies, wanted, seen)
         server.send_signal(signal.SIGINT)
         start = time.monotonic()
-        server.wait(60)
-        stopped = time.monotonic() - start
-    print(f"answers: {seen.answers:,}, hostile requests: {seen.attacks:,}, wrong or missing answers: {seen.wrong}")
-    print(f"longest wait {seen.longest:.1f} s, memory {seen.memory / 2**20:.0f} MB, Ctrl-C took {stopped:.1f} s")
-    return int(seen.wrong > 0 or seen.longest > 10 or seen.memory > 2**30 or stopped > 5)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(60)
+        return time.monotonic() - start
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _let_loose(
+    port: int, server: int, end: float, clients: int, enemies: int, wanted: list[Any], seen: Seen
+) -> None:
+    """Run all clients until the end; attackers need not finish, so that the server is stopped under load."""
+    for seed in range(enemies):
+        threading.Thread(target=attack, args=(port, end + 60, seen, seed), daemon=True).start()
+    threads = [threading.Thread(target=honest, args=(port, end, wanted, seen, seed)) for seed in range(clients)]
+    threads.append(threading.Thread(target=watch, args=(server, end, seen)))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 if __name__ == "__main__":

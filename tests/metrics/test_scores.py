@@ -1,5 +1,7 @@
 """The one result type: indexing, tables, pandas, files."""
 
+import re
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +83,31 @@ def test_damaged_files_are_one_sentence(scores: Scores, tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(PrismError, match="not a scores file, or is damaged"):
             Scores.load(path)
+
+
+def test_unknown_and_growing_archives_are_one_sentence(scores: Scores, tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    scores.save(path)
+    content = path.read_bytes()
+    entry = content.index(b"PK\x01\x02")
+    path.write_bytes(content[: entry + 6] + b"\x75" + content[entry + 7 :])  # needs version 11.7 of the format
+    with pytest.raises(PrismError, match="is damaged: zip file version"):
+        Scores.load(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("scores.json", " " * 10_000_000)
+    with pytest.raises(PrismError, match=r"scores.json is compressed"):
+        Scores.load(path)
+
+
+def test_a_huge_shape_takes_no_memory(scores: Scores, tmp_path: Path) -> None:
+    path = tmp_path / "scores.npz"
+    scores.save(path)
+    content = path.read_bytes()
+    shape = re.search(rb"'shape': \(\d, \d\), \} {12}", content)
+    assert shape
+    path.write_bytes(content.replace(shape[0], b"'shape': (9999999999999,), } "[: len(shape[0])]))
+    with pytest.raises(PrismError, match="damaged"):
+        Scores.load(path)
 
 
 def test_errors_point_upwards(scores: Scores) -> None:

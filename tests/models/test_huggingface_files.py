@@ -168,6 +168,12 @@ def test_marian_without_languages(copied: Copier) -> None:
             b'{"added_tokens_decoder": {"x": {}}}',
             "added_tokens_decoder .* damaged",
         ),
+        (
+            "nllb",
+            "tokenizer_config.json",
+            b'{"added_tokens_decoder": {"9": {"content": 1.5}}}',
+            "tokenizer_config.json: 1.5 is not a token",
+        ),
         ("marian", "target.spm", None, "has no target.spm"),
         ("marian", "source.spm", b"no model", "source.spm is damaged"),
         ("marian-separate", "target_vocab.json", None, "has no target_vocab.json"),

@@ -12,7 +12,7 @@ from prism_mt.metrics.base import Languages, Segment, SegmentScore
 from prism_mt.metrics.registry import make_metric
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.serve import scorer as scorer_module
-from prism_mt.serve.scorer import Busy, Job, Lane, ScoringThreads, Task, share, together
+from prism_mt.serve.scorer import Busy, Job, Lane, ScoringThreads, Task, next_size, share, together
 from prism_mt.serve.workers import Stopped, TooLong
 
 SEGMENT = Segment("a", ("b",))
@@ -47,10 +47,35 @@ def test_who_was_served_least_is_next() -> None:
 
 
 def test_a_turn_has_a_size() -> None:
-    assert [len(part) for part in share([job(600)])] == [512]
-    assert [len(part) for part in share([job(500), job(500)])] == [500, 12]
+    assert [len(part) for part in share([job(600)], 50_000)] == [512]
+    assert [len(part) for part in share([job(500), job(500)], 50_000)] == [500, 12]
     long = Segment("a" * 30_000, ("b" * 30_000,))
-    assert [len(part) for part in share([Job(task("chrf"), [long, long])])] == [1]  # one at least
+    assert [len(part) for part in share([Job(task("chrf"), [long, long])], 50_000)] == [1]  # one at least
+
+
+def test_a_turn_is_as_long_as_the_machine_can_do_in_a_second() -> None:
+    assert next_size(50_000, 50_000, 10.0) == 5_000
+    assert next_size(5_000, 40_000, 1_000.0) == 500  # never so few that nothing is done together
+    assert next_size(5_000, 4_000, 0.2) == 10_000
+    assert next_size(5_000, 100, 0.2) == 5_000  # a small request says nothing about large ones
+    assert next_size(50_000, 50_000, 0.2) == 50_000
+
+
+def test_turns_get_shorter_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scorer_module, "_TURN", 0.05)
+    sizes = []
+
+    def turn(task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]) -> Turned:
+        sizes.append(len(segments))
+        time.sleep(0.05 * len(segments))
+        return [SegmentScore(0.0)] * len(segments), "made"
+
+    lane = Lane(turn, threads=1)
+    heavy = Job(task("chrf"), [Segment("a" * 250, ("b" * 250,))] * 10)
+    lane.submit(heavy)
+    assert len(heavy.answer.result(60).scores) == 10
+    assert sizes == [4, *[1] * 6]
+    lane.close()
 
 
 def test_a_long_request_is_done_in_turns() -> None:
@@ -99,7 +124,7 @@ def test_abandoned_while_it_is_scored() -> None:
 
     large = job(2000)
     Lane(turn, threads=0).answer([large])
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         large.answer.result(timeout=1)
 
 
@@ -119,6 +144,31 @@ def test_a_long_request_does_not_hold_up_others() -> None:
     go_on.set()
     assert len(slow.answer.result(timeout=60).scores) == 1
     lane.close()
+
+
+def test_who_waits_for_a_batch_is_told_at_once_that_the_server_stops() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def turn(task: Task, segments: Sequence[Segment], stopped: Callable[[], bool]) -> Turned:
+        begun.set()
+        go_on.wait(60)
+        return at_once(task, segments, stopped)
+
+    lane = Lane(turn, threads=1)
+    running, waiting = job(), job()
+    lane.submit(running)
+    assert begun.wait(60)
+    lane.submit(waiting)
+    lane.close()
+    with pytest.raises(Stopped):
+        running.answer.result(0)
+    with pytest.raises(CancelledError):
+        waiting.answer.result(0)
+    with pytest.raises(Busy, match="being stopped"):
+        lane.submit(job())
+    assert not lane.join(time.monotonic() + 0.05)
+    go_on.set()
+    assert lane.join(time.monotonic() + 60)
 
 
 def test_a_queue_has_an_end() -> None:
@@ -144,6 +194,7 @@ def test_unknown_models_are_not_opened() -> None:
 def test_processes_score_and_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment for which TER takes minutes is refused, given up with its client, and does not hold up the end."""
     monkeypatch.setattr(scorer_module, "_SEGMENT", 2.0)
+    monkeypatch.setattr(scorer_module, "_MEMORY", 1 << 30)  # so that time is what runs out
     scorer = ScoringThreads(Runtime(), [])
     words = [f"w{number}" for number in range(3000)]
     endless = [Segment(" ".join(words), (" ".join(words[::-1]),))]
@@ -157,11 +208,11 @@ def test_processes_score_and_are_stopped(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(scorer.submit(task("chrf"), [SEGMENT]).answer.result(60).scores) == 1
     with pytest.raises(TooLong, match="ter takes more than 2 seconds for one of the texts"):
         slow.answer.result(60)
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         gone.answer.result(60)
     left = scorer.submit(task("ter"), endless)
     while left.answer.running() is False:
         time.sleep(0.01)
     scorer.close()
-    with pytest.raises(CancelledError):
+    with pytest.raises(Stopped):
         left.answer.result(60)

@@ -111,7 +111,11 @@ def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:
         ({**GOOD, "cand": ["a b " * 200, "b", "c"]}, 422, "the model takes at most"),
         ({**GOOD, "cand": ["a"] * 101, "ref": [["a"] * 101]}, 413, "100 outputs, not 101"),
         ({**GOOD, "ref": [REF] * 70, "metric": "chrf"}, 413, "200 outputs times references and metrics, not 210"),
-        ({**GOOD, "cand": ["a" * 5001, "b", "c"]}, 413, "5,000 characters in one text, not 5,001"),
+        (
+            {**GOOD, "cand": ["a" * 5001, "b", "c"]},
+            413,
+            "5,000 characters in one text and what it is compared with, not 5,0",
+        ),
         ({**GOOD, "cand": ["a" * 30_000]}, 413, "20,000 bytes"),
     ],
 )

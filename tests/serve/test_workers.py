@@ -18,6 +18,10 @@ def test_work_and_its_errors() -> None:
         workers.run(divmod, 1, 0, seconds=60, stopped=lambda: False)
     with pytest.raises(PrismError, match="too much memory: send fewer texts"):
         workers.run(bytearray, 4 << 30, seconds=60, stopped=lambda: False)
+    small = 100 << 20
+    with pytest.raises(PrismError, match="too much memory: send fewer texts"):
+        workers.run(bytearray, small, seconds=60, stopped=lambda: False, memory=small)
+    assert len(workers.run(bytearray, small, seconds=60, stopped=lambda: False)) == small
     assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process != os.getpid()
     with pytest.raises(TooLong, match="stopped after 0.1 seconds"):
         workers.run(time.sleep, 60, seconds=0.1, stopped=lambda: False)
@@ -29,3 +33,32 @@ def test_work_and_its_errors() -> None:
     workers.close()
     with pytest.raises(Stopped):
         workers.run(os.getpid, seconds=60, stopped=lambda: False)
+
+
+def test_interrupted_work_leaves_its_process_for_the_next() -> None:
+    """Starting a process anew for every client that leaves would keep all others waiting."""
+    workers = Workers(1)
+    process = workers.run(os.getpid, seconds=60, stopped=lambda: False)
+    for _ in range(3):
+        with pytest.raises(TooLong):
+            workers.run(time.sleep, 60, seconds=0.05, stopped=lambda: False)
+        with pytest.raises(Stopped):
+            workers.run(time.sleep, 60, seconds=60, stopped=iter([False, True]).__next__)
+    assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process
+    workers.close()
+
+
+def stubborn() -> None:
+    """Work that no signal interrupts."""
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    time.sleep(60)
+
+
+def test_work_that_cannot_be_interrupted_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism_mt.serve.workers._GRACE", 0.1)
+    workers = Workers(1)
+    process = workers.run(os.getpid, seconds=60, stopped=lambda: False)
+    with pytest.raises(TooLong):
+        workers.run(stubborn, seconds=0.5, stopped=lambda: False)
+    assert workers.run(os.getpid, seconds=60, stopped=lambda: False) != process
+    workers.close()

@@ -119,7 +119,7 @@ def _drop_output() -> None:
 
 
 def entry() -> None:
-    """The console script."""
+    """Prepare the process, and run the command."""
     keep_freed_memory()
     prepare_streams()
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):

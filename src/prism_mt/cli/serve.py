@@ -1,5 +1,7 @@
 """`prism serve`: a page to paste texts into, and a JSON API, on this machine."""
 
+import os
+import sys
 from dataclasses import dataclass
 
 from prism_mt._core.arguments import Command
@@ -49,7 +51,14 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
     try:
         Server(settings, scorer.close).run([opened])
     finally:
-        scorer.close()
+        if not scorer.close():
+            _leave()
+
+
+def _leave() -> None:
+    """End without cleaning up, which would abort where a model is still at work."""
+    print("prism: interrupted", file=sys.stderr, flush=True)
+    os._exit(130)
 
 
 def _in_address(host: str) -> str:

@@ -99,7 +99,7 @@ def read_meta(folder: Path) -> Meta:
         raise PrismError(
             f"{folder} is not a data directory: it has no meta.json (see `prism corpus prepare`)"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise PrismError(f"{path} is damaged: {error}") from error
 
 

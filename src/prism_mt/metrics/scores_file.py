@@ -1,6 +1,7 @@
 """Scores as files: a zip of NumPy arrays and one JSON header."""
 
 import dataclasses
+import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ def read_scores(path: Path) -> tuple[list[MetricScores], Languages]:
     """Read a scores file; damage is reported in one sentence."""
     try:
         with zipfile.ZipFile(path) as archive:
-            content = json.loads(archive.read("scores.json"))
+            content = json.loads(_read_member(archive, "scores.json"))
             if content["prism_scores"] != _FORMAT:
                 raise PrismError(f"{path} has format {content['prism_scores']}; this version reads {_FORMAT}")
             metrics = [_read_metric(archive, number, one) for number, one in enumerate(content["metrics"])]
@@ -50,7 +51,7 @@ def read_scores(path: Path) -> tuple[list[MetricScores], Languages]:
         raise PrismError(f"cannot read {path}: {error.strerror}") from error
     except PrismError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, RuntimeError, AttributeError) as error:
         raise PrismError(f"{path} is not a scores file, or is damaged: {error}") from error
 
 
@@ -119,6 +120,16 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[np.float64]
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> Matrix:
-    with archive.open(name) as handle:
-        array: Matrix = np.lib.format.read_array(handle, allow_pickle=False)
-    return array.astype(np.float64, copy=False)
+    """Read an array without trusting the shape in its header, for which NumPy would reserve memory at once."""
+    data = io.BytesIO(_read_member(archive, name))
+    np.lib.format.read_magic(data)
+    shape, by_column, dtype = np.lib.format.read_array_header_1_0(data)
+    found = np.frombuffer(data.getbuffer(), dtype, offset=data.tell())
+    return found.reshape(shape, order="F" if by_column else "C").astype(np.float64)
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read a member, which is as long as it says only if it is not compressed."""
+    if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+        raise zipfile.BadZipFile(f"{name} is compressed")
+    return archive.read(name)

@@ -80,7 +80,7 @@ class Impatient(H11Protocol):
 class Server(uvicorn.Server):
     """Ends the work before the connections, so that whoever still waits is told that the server is being stopped."""
 
-    def __init__(self, config: uvicorn.Config, end_work: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, end_work: Callable[[], object]) -> None:
         super().__init__(config)
         self._end_work = end_work
 

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Request
@@ -36,8 +35,8 @@ class Limits:
     """Outputs times references and metrics."""
     systems: int = 50
     """Systems, since each is compared with each."""
-    characters: int = 20_000
-    """Characters per text."""
+    characters: int = 40_000
+    """Characters of an output together with its references and source."""
     seconds: float = 120.0
 
 
@@ -236,28 +235,38 @@ def _option_names(name: str) -> set[str]:
 def check_texts(
     wanted: Texts, systems: dict[str, list[str]], metrics: Sequence[Metric], limit: Limits
 ) -> ParallelText:
-    """Refuse what no metric can score."""
+    """Refuse what takes too much work, and then what no metric can score."""
+    _check_size(wanted, systems, len(metrics), limit)
     try:
         text = parallel_text(systems, wanted.ref or None, wanted.src)
-        count = text.count()
+        text.count()
         check_needs(metrics, text, Languages(wanted.lang, wanted.src_lang or ""))
     except PrismError as error:
         raise Refused(422, plain(error)) from error
-    outputs = count * len(systems)
-    longest = max(map(len, chain(*systems.values(), *wanted.ref, wanted.src or ())))
+    return text
+
+
+def _check_size(wanted: Texts, systems: dict[str, list[str]], metrics: int, limit: Limits) -> None:
+    """Count by adding up lengths only: this must not be work itself."""
+    outputs = sum(map(len, systems.values()))
     for found, most, what in (
-        (outputs, limit.segments, "outputs"),
-        (
-            outputs * max(1, len(wanted.ref)) * len(metrics),
-            limit.comparisons,
-            "outputs times references and metrics",
-        ),
         (len(systems), limit.systems, "systems"),
-        (longest, limit.characters, "characters in one text"),
+        (outputs, limit.segments, "outputs"),
+        (outputs * max(1, len(wanted.ref)) * metrics, limit.comparisons, "outputs times references and metrics"),
+        (_longest(wanted, systems), limit.characters, "characters in one text and what it is compared with"),
     ):
         if found > most:
             raise Refused(413, f"a request may have {most:,} {what}, not {found:,}: send several")
-    return text
+
+
+def _longest(wanted: Texts, systems: dict[str, list[str]]) -> int:
+    """Characters of the longest segment: an output with all its references and its source."""
+    compared: Counter[int] = Counter()
+    for texts in (*wanted.ref, wanted.src or ()):
+        for place, text in enumerate(texts):
+            compared[place] += len(text)
+    outputs = (len(text) + compared[place] for texts in systems.values() for place, text in enumerate(texts))
+    return max(outputs, default=0)
 
 
 def plain(error: PrismError) -> str:

@@ -1,11 +1,13 @@
 """Score all requests: concurrent ones are grouped into batches, long ones take turns, and all can be stopped."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
@@ -17,8 +19,8 @@ from prism_mt.text.languages import find_language
 
 _TOGETHER = 512
 """Segments scored at a time; more would make a small request wait long."""
-_CHARACTERS = 50_000
-"""The same for their length in characters."""
+_CHARACTERS, _FEWEST = 50_000, 500
+"""The same for their length in characters, on a fast machine and on the slowest."""
 _THREADS = 2
 """While the model works for one thread, the other prepares the next batch, so that the model never waits."""
 _MOMENT = 0.01
@@ -28,8 +30,10 @@ _SCORERS = 64
 _QUEUE = 64
 """Maximum number of waiting requests."""
 _TURN, _SEGMENT = 1.0, 5.0
-"""Seconds per turn of metrics without a model, and maximum for one segment."""
-_PATIENCE = 3.0
+"""Seconds per turn, and maximum for one segment of metrics without a model."""
+_MEMORY = 128 << 20
+"""Bytes for metrics without a model, which need them only for texts that take too long anyway."""
+_PATIENCE = 2.0
 """Seconds to wait at shutdown for a batch that a model is working on."""
 
 
@@ -81,7 +85,13 @@ class Job:
     def end(self, signature: str) -> None:
         """Answer if everything is done."""
         if len(self.scores) == len(self.segments):
-            self.answer.set_result(Answer(self.task.metric, signature, self.scores))
+            with contextlib.suppress(InvalidStateError):  # the server was stopped meanwhile
+                self.answer.set_result(Answer(self.task.metric, signature, self.scores))
+
+    def fail(self, error: Exception) -> None:
+        """Answer with an error, unless there is an answer."""
+        with contextlib.suppress(InvalidStateError):
+            self.answer.set_exception(error)
 
 
 Turn = Callable[[Task, Sequence[Segment], Callable[[], bool]], tuple[Sequence[SegmentScore], str]]
@@ -99,7 +109,8 @@ class Lane:
         self._turn = turn
         self._waiting: list[Job] = []
         self._changed = threading.Condition()
-        self._busy = 0
+        self._busy: list[list[Job]] = []
+        self._characters = 4 * _FEWEST  # per turn; it grows while turns are short
         self._open = True
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
         for thread in self._threads:
@@ -108,6 +119,8 @@ class Lane:
     def submit(self, job: Job) -> None:
         """Queue a request."""
         with self._changed:
+            if not self._open:
+                raise Busy("the server is being stopped")
             self._waiting = [waiting for waiting in self._waiting if not waiting.abandoned]
             if len(self._waiting) >= _QUEUE:
                 raise Busy("too many requests are waiting: try again in a minute")
@@ -115,21 +128,26 @@ class Lane:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Abandon everything, and stop the threads."""
+        """Abandon everything, and let the threads end."""
         with self._changed:
             self._open = False
-            for job in self._waiting:
+            for job in [*self._waiting, *chain(*self._busy)]:
                 job.abandon()
+                job.fail(Stopped())
             self._waiting.clear()
             self._changed.notify_all()
+
+    def join(self, deadline: float) -> bool:
+        """Wait for the threads, but not beyond a point in time, and return whether all have ended."""
         for thread in self._threads:
-            thread.join(_PATIENCE)
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _run(self) -> None:
         while jobs := self._next():
             self.answer(jobs)
             with self._changed:
-                self._busy -= 1
+                self._busy.remove(jobs)
                 self._waiting += [job for job in jobs if not job.answer.done() and self._open]
                 self._changed.notify_all()
 
@@ -140,8 +158,8 @@ class Lane:
                 self._changed.wait_for(lambda: self._waiting or not self._open)
                 self._changed.wait_for(self._is_urgent, _MOMENT)
                 if self._waiting:
-                    self._busy += 1
-                    return together(self._waiting)
+                    self._busy.append(together(self._waiting))
+                    return self._busy[-1]
                 if not self._open:
                     return []
 
@@ -151,15 +169,16 @@ class Lane:
 
     def answer(self, jobs: list[Job]) -> None:
         """Give jobs of one task a turn; if that fails, each separately."""
+        jobs = [job for job in jobs if not job.answer.done()]
         jobs = [job for job in jobs if job.answer.running() or job.answer.set_running_or_notify_cancel()]
         for gone in [job for job in jobs if job.abandoned]:
-            gone.answer.set_exception(CancelledError())
+            gone.fail(Stopped())
             jobs.remove(gone)
         try:
             self._score(jobs)
         except Exception as error:
             if len(jobs) == 1:
-                jobs[0].answer.set_exception(CancelledError() if isinstance(error, Stopped) else error)
+                jobs[0].fail(error)
                 return
             for job in jobs:  # one bad segment must not spoil the requests of others
                 self.answer([job])
@@ -168,13 +187,15 @@ class Lane:
         if not jobs:
             return
         start = time.monotonic()
-        parts = share(jobs)
+        parts = share(jobs, self._characters)
         segments = [segment for part in parts for segment in part]
         done, signature = self._turn(jobs[0].task, segments, lambda: all(job.abandoned for job in jobs))
+        seconds = time.monotonic() - start
+        self._characters = next_size(self._characters, sum(map(_length, segments[: len(done)])), seconds)
         for job, part in zip(jobs, parts, strict=True):
             job.scores += done[: len(part)]
             done = done[len(part) :]
-            job.used += time.monotonic() - start
+            job.used += seconds
             job.end(signature)
 
 
@@ -185,6 +206,7 @@ class ScoringThreads:
         self._runtime, self._models = runtime, models
         self._scorers: dict[tuple[Metric, Languages, bool, bool], Scorer] = {}
         self._opening = threading.Lock()
+        self._deadline = 0.0
         self.workers = workers or Workers(_THREADS)
         self._with_model, self._without = Lane(self.score_here), Lane(self._score_elsewhere)
 
@@ -199,11 +221,18 @@ class ScoringThreads:
         known = {code: find_language(code) for code in self._runtime.model(model).spec.languages}
         return {code: one.name if one else code for code, one in known.items()}
 
-    def close(self) -> None:
-        """Abandon what is queued, and stop the threads and processes."""
+    def close(self) -> bool:
+        """Abandon all requests, stop threads and processes, and return whether all have ended.
+
+        A batch cannot be stopped, and is not waited for long: only the first call waits at all.
+        """
+        lanes = (self._without, self._with_model)
+        self._deadline = self._deadline or time.monotonic() + _PATIENCE
         self.workers.close()
-        self._without.close()
-        self._with_model.close()
+        for lane in lanes:
+            lane.close()
+        ended = [lane.join(self._deadline) for lane in lanes]
+        return all(ended)
 
     def score_here(
         self, task: Task, segments: Sequence[Segment], _: Callable[[], bool]
@@ -218,7 +247,13 @@ class ScoringThreads:
         """Score in a process, which is stopped if a segment takes too long."""
         try:
             return self.workers.run(
-                score_some, task, segments, self._runtime.config, seconds=_TURN + _SEGMENT, stopped=stopped
+                score_some,
+                task,
+                segments,
+                self._runtime.config,
+                seconds=_TURN + _SEGMENT,
+                stopped=stopped,
+                memory=_MEMORY,
             )
         except TooLong as error:
             raise TooLong(
@@ -274,16 +309,31 @@ def together(waiting: list[Job]) -> list[Job]:
     return chosen
 
 
-def share(jobs: Sequence[Job]) -> list[Sequence[Segment]]:
+def share(jobs: Sequence[Job], most: int) -> list[Sequence[Segment]]:
     """The segments of one turn: from the front of every job, up to a number and a length, but at least one in total."""
     parts: list[Sequence[Segment]] = []
     count = characters = 0
     for job in jobs:
         size = 0
         for segment in job.left:
-            length = len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
-            if count and (count >= _TOGETHER or characters + length > _CHARACTERS):
+            if count and (count >= _TOGETHER or characters + _length(segment) > most):
                 break
-            count, characters, size = count + 1, characters + length, size + 1
+            count, characters, size = count + 1, characters + _length(segment), size + 1
         parts.append(job.left[:size])
     return parts
+
+
+def _length(segment: Segment) -> int:
+    return len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
+
+
+def next_size(size: int, characters: int, seconds: float) -> int:
+    """Adapt the characters per turn to the machine, so that a turn takes about as long as it should.
+
+    A turn that was too long says how many would have fitted; a short one proves more only if it was full.
+    """
+    if seconds > _TURN:
+        return max(_FEWEST, min(size, int(characters * _TURN / seconds)))
+    if seconds < _TURN / 2 and characters > size / 2:
+        return min(_CHARACTERS, 2 * size)
+    return size

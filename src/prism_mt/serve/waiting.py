@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from typing import Any, Generic, Protocol, TypeVar
 
 from fastapi import Request
@@ -57,7 +57,7 @@ async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: 
         first: set[asyncio.Future[Any]] = {scores, gone}
         await asyncio.wait(first, timeout=limit.seconds, return_when=asyncio.FIRST_COMPLETED)
         if scores.done():
-            return scores.result()
+            return _result(scores)
         if gone.done():
             raise Refused(499, "the client has gone")
         raise Refused(503, f"not done within {limit.seconds:g} seconds: send fewer texts, or try again")
@@ -65,13 +65,21 @@ async def wait_for(request: Request, jobs: "Sequence[Awaited[_Answer]]", limit: 
         raise Refused(413, plain(error)) from error
     except PrismError as error:
         raise Refused(422, plain(error)) from error
-    except (CancelledError, Stopped) as error:
+    except Stopped as error:
         raise Refused(503, "the server is being stopped") from error
     finally:
         gone.cancel()
         scores.cancel()
         for job in jobs:
             job.abandon()
+
+
+def _result(answers: "asyncio.Future[list[_Answer]]") -> list[_Answer]:
+    """Return the answers; one that was cancelled before its turn must not look as if this task had been."""
+    try:
+        return answers.result()
+    except asyncio.CancelledError as error:
+        raise Stopped from error
 
 
 def _take_note(answers: "asyncio.Future[Any]") -> None:

@@ -3,10 +3,11 @@
 import contextlib
 import math
 import multiprocessing
+import os
 import queue
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -15,8 +16,11 @@ from prism_mt._core.errors import PrismError
 _Result = TypeVar("_Result")
 _MOMENT = 0.02
 """Seconds between checks whether anybody still waits."""
-_MEMORY = 1 << 30
+_MEMORY = 1 << 29
 """Maximum memory of a process in bytes, if the system can enforce it."""
+_INTERRUPT: signal.Signals | None = getattr(signal, "SIGUSR1", None)
+_GRACE = 2.0
+"""Seconds in which interrupted work may end before its process is killed: starting a new one takes longer."""
 
 
 class Stopped(Exception):
@@ -37,7 +41,12 @@ class Workers:
             self._idle.put(None)  # a process that has not been started
 
     def run(
-        self, function: Callable[..., _Result], *arguments: Any, seconds: float, stopped: Callable[[], bool]
+        self,
+        function: Callable[..., _Result],
+        *arguments: Any,
+        seconds: float,
+        stopped: Callable[[], bool],
+        memory: int = _MEMORY,
     ) -> _Result:
         """Call a module-level function in a process, for at most this many seconds and until `stopped` returns True.
 
@@ -46,10 +55,14 @@ class Workers:
         worker = self._take(stopped)
         kept = False
         try:
-            worker.send(function, arguments)
+            worker.send(function, arguments, memory)
             self._wait(worker, math.inf, stopped)
             worker.answer()  # it has started and finished its imports
-            self._wait(worker, seconds, stopped)
+            try:
+                self._wait(worker, seconds, stopped)
+            except (Stopped, TooLong):
+                kept = self._open and worker.interrupt()
+                raise
             answer = worker.answer()
             kept = True
         finally:
@@ -96,9 +109,9 @@ class _Worker:
         self._process.start()
         end.close()
 
-    def send(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def send(self, function: Callable[..., Any], arguments: tuple[Any, ...], memory: int) -> None:
         with contextlib.suppress(OSError):  # a dead process is noticed when its answer is read
-            self._pipe.send((function, arguments))
+            self._pipe.send((function, arguments, memory))
 
     def has_answer(self, seconds: float) -> bool:
         return self._pipe.poll(seconds)
@@ -109,6 +122,17 @@ class _Worker:
         except (EOFError, OSError) as error:
             raise PrismError("the work took too much memory, or failed: send fewer texts") from error
 
+    def interrupt(self) -> bool:
+        """Ask the process to give up its work, and return whether it did."""
+        if _INTERRUPT is None or self._process.pid is None:
+            return False
+        with contextlib.suppress(OSError, PrismError):
+            os.kill(self._process.pid, _INTERRUPT)
+            if self.has_answer(_GRACE):
+                self.answer()
+                return True
+        return False
+
     def kill(self) -> None:
         self._process.kill()
         self._pipe.close()
@@ -118,14 +142,18 @@ class _Worker:
 def _work(pipe: Connection) -> None:
     """Do the work that comes through the pipe until it is closed; errors are answers, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent stops this one
-    _limit_memory()
+    if _INTERRUPT is not None:
+        signal.signal(_INTERRUPT, signal.SIG_IGN)
     with contextlib.suppress(EOFError, OSError):
         while True:
-            function, arguments = pipe.recv()
+            _limit_memory(_MEMORY)
+            function, arguments, memory = pipe.recv()
+            _limit_memory(memory)
             pipe.send(None)
             answer: Any
             try:
-                answer = function(*arguments)
+                with _interruptible():
+                    answer = function(*arguments)
             except MemoryError:
                 answer = PrismError("the work takes too much memory: send fewer texts")
             except Exception as error:
@@ -133,8 +161,25 @@ def _work(pipe: Connection) -> None:
             pipe.send(answer)
 
 
-def _limit_memory() -> None:
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let a signal end the work inside; before and after it the signal means nothing."""
+    if _INTERRUPT is None:
+        yield
+        return
+
+    def give_up(number: int, frame: object) -> None:
+        raise Stopped
+
+    signal.signal(_INTERRUPT, give_up)
+    try:
+        yield
+    finally:
+        signal.signal(_INTERRUPT, signal.SIG_IGN)
+
+
+def _limit_memory(size: int) -> None:
     with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (size, resource.getrlimit(resource.RLIMIT_DATA)[1]))

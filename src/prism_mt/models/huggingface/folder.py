@@ -65,9 +65,11 @@ class Folder:
                 added[token["content"]] = int(index)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise PrismError(f"{self.path}: added_tokens_decoder in tokenizer_config.json is damaged") from error
-        wrong = [token for token, index in added.items() if type(index) is not int or index < 0]
-        if wrong:
-            raise PrismError(f"{self.path / 'added_tokens.json'}: {wrong[0]!r} has no valid id")
+        for token, index in added.items():
+            if not isinstance(token, str):
+                raise PrismError(f"{self.path / 'tokenizer_config.json'}: {token!r} is not a token")
+            if type(index) is not int or index < 0:
+                raise PrismError(f"{self.path / 'added_tokens.json'}: {token!r} has no valid id")
         return added
 
 
