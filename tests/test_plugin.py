@@ -138,7 +138,7 @@ def test_judged_beside_others(run, tmp_path: Path) -> None:  # type: ignore[no-u
     ]
     (tmp_path / "judged_en-de.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = run("metaeval", "judged_en-de.jsonl", "--metric", "vowels", "1*ter", "--format", "json")
-    found = {row["metric"]: row["tau-b"] for row in json.loads(out)[0]["rows"]}
+    found = {row["metric"]: row["tau_b"] for row in json.loads(out)[0]["rows"]}
     assert found == pytest.approx({"vowels": 12 / 180**0.5, "1*ter": 10 / 180**0.5})
 
 

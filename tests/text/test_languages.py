@@ -194,7 +194,7 @@ def test_detection_does_not_guess(texts: list[str], message: str) -> None:
     with pytest.raises(PrismError) as caught:
         detect(texts)
     assert message in str(caught.value)
-    assert "--lang" in str(caught.value)
+    assert "`lang=`" in str(caught.value)
 
 
 @settings(deadline=None, max_examples=50)
