@@ -1,7 +1,8 @@
 """Pack a trained model as it ships: the encoder in the 4 bits that it came in, the decoder in 8 bits.
 
-    python benchmarks/mini/ship.py run/model OUTPUT [--metric DIR ...]
+    python benchmarks/mini/ship.py OUTPUT MODEL [MODEL ...] [--metric DIR ...]
 
+The weights of several models of one architecture are averaged.
 The learned metrics named by `--metric` were trained over the encoder of an earlier model. They are signed for the new
 one, which is only done if both encoders have the same weights and pieces.
 """
@@ -31,16 +32,22 @@ def same_encoder(one: ModelDirectory, other: ModelDirectory) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
     parser.add_argument("output", type=Path)
+    parser.add_argument("models", type=Path, nargs="+", metavar="MODEL")
     parser.add_argument(
         "--metric", type=Path, nargs="*", default=[], help="folders of learned metrics to sign anew"
     )
     parser.add_argument("--card", type=Path, help="model card")
     options = parser.parse_args()
-    trained = ModelDirectory(options.model)
+    trained, *others = map(ModelDirectory, options.models)
+    if not all(same_encoder(trained, other) for other in others):
+        raise SystemExit("the models do not share their encoder")
+    model, parts = trained.load(), [other.weights() for other in others]
+    weights = {
+        name: np.mean([array, *(part[name] for part in parts)], axis=0) for name, array in model.weights.items()
+    }
     card = options.card.read_text(encoding="utf-8") if options.card else ""
-    shipped = write_model(dataclasses.replace(trained.load(), card=card), options.output, STORAGE)
+    shipped = write_model(dataclasses.replace(model, weights=weights, card=card), options.output, STORAGE)
     if not same_encoder(shipped, trained):
         raise SystemExit("4 bits do not hold this encoder exactly: was it trained?")
     size = sum(entry.size for entry in shipped.files.values()) / 1e6
