@@ -1,4 +1,4 @@
-"""Pack a trained model as it ships: the encoder in the 4 bits that it came in, the decoder in 8 bits.
+"""Pack a trained model as it ships: what is left of e5 in the 4 bits that it came in, what was trained in 8 bits.
 
     python benchmarks/mini/ship.py OUTPUT MODEL [MODEL ...] [--metric DIR ...]
 
@@ -9,16 +9,33 @@ one, which is only done if both encoders have the same weights and pieces.
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prism_mt.metrics.learned import read_spec, read_weights, write_metric
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
 from prism_mt.models.storage import Storage
 
-STORAGE: dict[str, Storage] = {"encoder": "int4", "decoder": "int8"}
+UNTRAINED = 3
+"""Layers of the encoder that are e5's own; `tune.py` trains those above."""
+
+
+def storage(layers: int) -> dict[str, Storage]:
+    """How each part of a model with so many encoder layers is stored."""
+    trained: dict[str, Storage] = {f"encoder.layers.{layer}": "int8" for layer in range(UNTRAINED, layers)}
+    return {"encoder": "int4", "decoder": "int8", **trained}
+
+
+def lossless(weights: Mapping[str, NDArray[np.float32]], packed: Mapping[str, NDArray[np.float32]]) -> bool:
+    """Whether 4 bits hold exactly what they were used for."""
+    trained = tuple(name + "." for name, kind in storage(99).items() if kind == "int8")
+    return all(
+        np.array_equal(array, packed[name]) for name, array in weights.items() if not name.startswith(trained)
+    )
 
 
 def same_encoder(one: ModelDirectory, other: ModelDirectory) -> bool:
@@ -47,8 +64,9 @@ def main() -> None:
         name: np.mean([array, *(part[name] for part in parts)], axis=0) for name, array in model.weights.items()
     }
     card = options.card.read_text(encoding="utf-8") if options.card else ""
-    shipped = write_model(dataclasses.replace(model, weights=weights, card=card), options.output, STORAGE)
-    if not same_encoder(shipped, trained):
+    stored = storage(model.spec.architecture.encoder_layers)
+    shipped = write_model(dataclasses.replace(model, weights=weights, card=card), options.output, stored)
+    if not lossless(weights, shipped.weights()):
         raise SystemExit("4 bits do not hold this encoder exactly: was it trained?")
     size = sum(entry.size for entry in shipped.files.values()) / 1e6
     print(f"{options.output}: {size:.1f} MB, digest {shipped.digest[:12]}")

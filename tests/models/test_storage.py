@@ -89,3 +89,10 @@ def test_damaged_scales(matrix: NDArray[np.float32]) -> None:
                 unpack(broken)
         with pytest.raises(PrismError, match="not all finite"):
             unpack(stored | {"encoder.a.weight.scale": np.full_like(scales, np.inf)})
+
+
+def test_the_longest_prefix_of_a_name_decides(matrix: NDArray[np.float32]) -> None:
+    weights = {f"encoder.layers.{layer}.weight": matrix for layer in (1, 2, 12)}
+    stored = pack(weights, {"encoder": "int4", "encoder.layers.1": "int8"})
+    kinds = [stored[name].dtype.name for name in weights]
+    assert kinds == ["int8", "uint8", "uint8"]

@@ -26,14 +26,23 @@ _ZERO = 8
 def pack(
     weights: Mapping[str, NDArray[np.float32]], storage: Storage | Mapping[str, Storage]
 ) -> dict[str, NDArray[np.generic]]:
-    """Arrays as written; a mapping gives the storage by the first part of a weight's name (`encoder`)."""
+    """Arrays as written; a mapping gives the storage by the first parts of a weight's name, the longest that fit.
+
+    So `{"encoder": "int4", "encoder.layers.8": "int8"}` treats one layer of the encoder differently.
+    """
     packed: dict[str, NDArray[np.generic]] = {}
     for name, array in weights.items():
-        kind = storage if isinstance(storage, str) else storage[name.split(".")[0]]
+        kind = storage if isinstance(storage, str) else _kind_of(name, storage)
         if not np.isfinite(array).all():
             raise PrismError(f"the weight {name} is not a number")
         packed |= _pack(name, array, kind)
     return packed
+
+
+def _kind_of(name: str, storage: Mapping[str, Storage]) -> Storage:
+    parts = name.split(".")
+    prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next(storage[prefix] for prefix in prefixes if prefix in storage)
 
 
 def _pack(name: str, array: NDArray[np.float32], kind: Storage) -> dict[str, NDArray[np.generic]]:
