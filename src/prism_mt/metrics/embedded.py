@@ -89,7 +89,9 @@ class PrismMix(UsesModel, ReducesReferences, HandlesOverlong):
     match_weight: float = option(
         "prism-mix: weight of the cosines (bertscore) beside prism-ref", _MATCH_WEIGHT, metavar="W", low=0
     )
-    learned_weight: float = option("prism-mix: weight of esim beside prism-ref", _LEARNED_WEIGHT, metavar="W", low=0)
+    learned_weight: float = option(
+        "prism-mix: weight of esim beside prism-ref", _LEARNED_WEIGHT, metavar="W", low=0
+    )
 
     @property
     def sum(self) -> Combined:
