@@ -55,7 +55,6 @@ _ELSEWHERE = {
     "generate/torch_search.py": "generate/test_against_transformers.py",
     "metrics/pairwise.py": "metrics/test_bertscore.py",
     "metrics/scores_file.py": "metrics/test_scores.py",
-    "metrics/sentinel.py": "metrics/test_registry.py",
     "metrics/spans/scorer.py": "metrics/spans/test_finder.py",
     "models/download.py": "cli/test_models_command.py",
     "models/resolve.py": "cli/test_models_command.py",

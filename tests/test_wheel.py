@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,28 +47,51 @@ def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
-def test_it_scores_without_torch(plain: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def score(plain: Path, tmp_path: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    """`prism score` of one pair in the plain environment, with a cache of its own."""
     model = write_model(make_model(), tmp_path / "model").folder
     for name in ("cand", "ref"):
         (tmp_path / name).write_text("Hello world!\n")
+    words = ("score", "--cand", "cand", "--ref", "ref", "--lang", "en", "--model", str(model), "--segments")
+
+    def started(*extra: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [plain / "prism", *words, *extra],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={"PRISM_CACHE": str(tmp_path / "cache"), "PATH": ""},
+        )
+
+    return started
+
+
+def test_it_scores_without_torch(plain: Path, score: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
     installed = run(plain / "python", "-m", "pip", "list", "--format", "freeze").lower()
     assert "prism-mt==" in installed
     assert "torch==" not in installed
-    words = (
-        plain / "prism",
-        "score",
-        "--cand",
-        "cand",
-        "--ref",
-        "ref",
-        "--lang",
-        "en",
-        "--model",
-        model,
-        "--segments",
-    )
-    out = run(*words, cwd=tmp_path, env={"PRISM_CACHE": str(tmp_path / "cache"), "PATH": ""})
-    assert float(out) < 0.0
+    assert float(score().stdout) < 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ray", "local"], "pip install 'prism-mt[ray]'"),
+        (["--ray", "auto"], "pip install 'prism-mt[ray]'"),
+        (["--engine", "torch"], "pip install 'prism-mt[train]'"),
+        (["--device", "cuda"], "no CUDA device is visible"),
+    ],
+)
+def test_what_is_not_installed_is_missed_even_if_the_cache_has_the_scores(
+    score: Callable[..., "subprocess.CompletedProcess[str]"], words: list[str], message: str
+) -> None:
+    assert score().returncode == 0
+    known = score("--debug")
+    assert "1 of them known" in known.stderr or "2 of them known" in known.stderr
+    asked = score(*words)
+    assert (asked.returncode, asked.stdout) == (2, "")
+    assert message in asked.stderr
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tour.md"])

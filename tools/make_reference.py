@@ -90,7 +90,7 @@ def _command(words: str, command: Command) -> str:
         for kind in command.options
         if kind in shared_options()
     ]
-    shared += ["[options of metrics](options.md#options-of-metrics)"] * command.metrics
+    shared += ["[options of metrics](options.md#options-of-metrics)"] * bool(command.metrics)
     parts = [f"## prism {words}", prose(_sentence(command.help)), _option_table(own)]
     if shared:
         parts.append(f"Shared options: {', '.join(shared)}.")

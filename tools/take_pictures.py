@@ -3,6 +3,7 @@
 python tools/take_pictures.py          # needs Playwright and Chromium; writes docs/images/page-*.png
 """
 
+import hashlib
 import io
 import shutil
 import tempfile
@@ -18,6 +19,8 @@ _FLAGS = [
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
 _SIZES = {1400: 1250, 400: 1300}
+_PATIENCE = 300_000
+"""Milliseconds; on a busy machine, Playwright's 30 seconds are not enough."""
 _COLORS = 256
 """A palette keeps the files small; nobody sees the difference in a picture of text."""
 
@@ -25,6 +28,20 @@ _COLORS = 256
 def lines(name: str) -> list[str]:
     """Read a file of the bundled example."""
     return (_DATA / name).read_text(encoding="utf-8").splitlines()
+
+
+def origin() -> str:
+    """Return a digest of what the page looks like and says: its files, the example and the model.
+
+    It is written into every picture, so that a test notices pictures of an older page.
+    """
+    package = Path(prism.__file__).parent
+    files = [*(package / "report" / "page_files").iterdir(), *_DATA.iterdir()]
+    files.append(package / "assets" / "mini" / "config.json")
+    digest = hashlib.sha256()
+    for path in sorted(path for path in files if path.is_file()):
+        digest.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def make_page(path: Path) -> None:
@@ -40,9 +57,10 @@ def make_page(path: Path) -> None:
 
 def take(browser: Any, page_file: Path, folder: Path, width: int, scheme: str) -> None:
     """Light pictures show the top of the page, dark ones its segments."""
-    from PIL import Image
+    from PIL import Image, PngImagePlugin
 
     page = browser.new_page(viewport={"width": width, "height": _SIZES[width]}, color_scheme=scheme)
+    page.set_default_timeout(_PATIENCE)
     page.goto(page_file.as_uri())
     page.wait_for_selector(".row")
     if scheme == "dark":
@@ -54,7 +72,9 @@ def take(browser: Any, page_file: Path, folder: Path, width: int, scheme: str) -
     page.wait_for_timeout(300)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     path = folder / f"page-{width}-{scheme}.png"
-    picture.quantize(_COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    info = PngImagePlugin.PngInfo()
+    info.add_text("origin", origin())
+    picture.quantize(_COLORS, dither=Image.Dither.NONE).save(path, optimize=True, pnginfo=info)
     print(f"{path.relative_to(_ROOT)}: {path.stat().st_size // 1000} kB")
     page.close()
 

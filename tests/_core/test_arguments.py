@@ -19,6 +19,8 @@ class Sample:
     size: int | None = option("how big, 100 % or less", None, flags=("-s",))
     check: bool = option("look twice", True)
     loud: bool = option("shout", False, flags=("--noisy",))
+    models: list[str] = option("which models", ["mini", "big"])
+    lang: str = option("which language", "")
 
 
 def parse(*words: str) -> Sample:
@@ -59,6 +61,8 @@ def test_help_teaches() -> None:
     text = parser.format_help()
     for part in ("which kind (default: a)", "--kind {a,b}", "100 % or less", "--no-check"):
         assert part in text
+    assert "which models (default: mini big)" in text
+    assert "which language\n" in text
     assert re.search("--size(?: SIZE)?, -s SIZE", text)  # Python 3.13 names the value once
 
 

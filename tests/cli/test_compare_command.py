@@ -181,6 +181,7 @@ def test_other_formats(capsys: Any, format: str) -> None:
         ),
         ((*BASE, "--metric", "bleu", "--groups", "short.txt"), "A.txt has 4 lines but short.txt has 1"),
         (("--cand", "A.txt", "--src", "src.txt", "--bucket", "length", "-s", "s.tsv"), "set --ref"),
+        ((*BASE, "--metric", "bleu", "-q", "--format", "json"), "--quiet prints the verdict as text: omit it"),
         ((*BASE,), "prism-ref needs the language of the outputs: set --lang"),
         ((*BASE, "--scores", "s.tsv", "--lower-is-better", "ter"), "--scores has no metric ter"),
     ],

@@ -46,6 +46,8 @@ def test_a_source_and_json(capsys: Any, tmp_path: Any) -> None:
 def test_mistakes(capsys: Any) -> None:
     assert main(["explain", "a", "b", "--lang", "en", "--model", "nowhere"]) == 2
     assert "no model 'nowhere'" in capsys.readouterr().err
+    assert main(["explain", "a", "b", "--lang", "en", "--char-order", "6"]) == 2
+    assert "prism explain has no option --char-order" in capsys.readouterr().err
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

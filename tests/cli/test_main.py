@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mt.cli.main import main
+from prism_mt.cli.main import COMMANDS, main
 
 
 @pytest.fixture
@@ -35,6 +35,15 @@ def quiet_again() -> Iterator[None]:
 def test_mistakes_in_words(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
     assert main(words) == 2
     assert capsys.readouterr() == ("", f"prism: error: {message}\n")
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("configs", "completion")])
+def test_help_shows_values_as_they_are_typed(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    text = capsys.readouterr().out
+    for inner in ("METRIC.", "(default: )", "(default: ["):
+        assert inner not in text
 
 
 def test_a_group_alone_shows_its_commands(capsys: pytest.CaptureFixture[str]) -> None:

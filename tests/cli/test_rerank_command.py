@@ -35,6 +35,17 @@ def test_plain_text_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "has 6 lines, which is no multiple of 4 candidates a segment" in capsys.readouterr().err
 
 
+def test_plain_text_that_is_not_announced_names_the_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "candidates.txt", *CANDIDATES)
+    assert main(["rerank", path, "--metric", "chrf"]) == 2
+    assert f"{path} is plain text, not lists in JSONL: set --candidates to the number" in capsys.readouterr().err
+    damaged = write(tmp_path / "lists.jsonl", ["{", "{}"])
+    assert main(["rerank", damaged, "--metric", "chrf"]) == 2
+    assert "line 1 is not valid JSON" in capsys.readouterr().err
+
+
 def test_pseudo_references(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     wanted = [best(*both) for both in zip(CANDIDATES, REFERENCES, strict=True)]
     assert wanted != [best(texts, texts) for texts in CANDIDATES]

@@ -67,8 +67,9 @@ def test_ray_that_is_not_installed_is_one_sentence(
     assert main(words) == 0  # all scores are in the cache now
     monkeypatch.setitem(sys.modules, "ray", None)
     for cache in ("--cache", "--no-cache"):
-        assert main([*words, cache, "--ray", "auto"]) == 2
-        assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
+        for address in ("auto", "local"):
+            assert main([*words, cache, "--ray", address]) == 2
+            assert "pip install 'prism-mt[ray]'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

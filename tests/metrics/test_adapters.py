@@ -92,6 +92,31 @@ def test_mbr_metric_has_what_decoders_of_mbrs_call() -> None:
     assert MbrMetric("ter").HIGHER_IS_BETTER is False
 
 
+@pytest.mark.parametrize(("name", "lower_is_better"), [("chrf", False), ("ter", True)])
+def test_mbr_metric_decides_as_decoders_of_mbrs_ask(name: str, lower_is_better: bool) -> None:
+    """The same in mbrs itself is below; continuous integration has no COMET, which it needs."""
+    torch = pytest.importorskip("torch", reason="needs the extra train")
+    decoders = importlib.import_module("mbrs_decoders")
+    sentence = sacrebleu.sentence_ter if name == "ter" else sacrebleu.sentence_chrf
+    table = [[sentence(one, [other]).score for other in TEXTS] for one in TEXTS]
+
+    def best(*weights: float) -> tuple[list[int], object]:
+        means = [sum(w * x for w, x in zip(weights, row, strict=True)) / sum(weights) for row in table]
+        order = sorted(range(len(TEXTS)), key=means.__getitem__, reverse=not lower_is_better)[:2]
+        return order, pytest.approx([means[place] for place in order], abs=1e-3)
+
+    metric = MbrMetric(name)
+    assert decoders.mbr(metric, TEXTS, TEXTS, nbest=2) == best(1, 1, 1)
+    assert decoders.mbr(metric, TEXTS, TEXTS, torch.tensor([0.1, 0.1, 0.8]).log(), 2) == best(1, 1, 8)
+    assert decoders.rounds(metric, TEXTS, TEXTS, [1, 3], nbest=2) == best(1, 1, 1)
+
+
+def test_mbr_metric_reranks_as_a_decoder_of_mbrs_asks() -> None:
+    pytest.importorskip("torch", reason="needs the extra train")
+    decoders = importlib.import_module("mbrs_decoders")
+    assert decoders.rerank(MbrMetric("sentinel-hyp-length"), TEXTS, "abc") == ([2], [4.0])  # lower is better
+
+
 def test_mbr_metric_by_source_and_mistakes() -> None:
     pytest.importorskip("torch", reason="needs the extra train")
     metric = MbrMetric("sentinel-src-length")

@@ -21,7 +21,8 @@ Options = TypeVar("Options")
 class Command:
     """One command: its name, its `--help` text, its option dataclasses, and the function that runs it.
 
-    `run` receives one instance of each dataclass and, if `metrics` is set, a dictionary of the metric options given.
+    `run` receives one instance of each dataclass and, if `metrics` is set, a dictionary of the metric options given:
+    those of the metrics named, or of all.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Command:
     options: tuple[type[Any], ...]
     run: Callable[..., int | None]
     epilog: str = ""
-    metrics: bool = False
+    metrics: bool | tuple[str, ...] = False
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,9 @@ def argument(field: "dataclasses.Field[Any]", hint: Any) -> dict[str, Any]:
     default = default_of(field)
     required = default is dataclasses.MISSING
     text = field.metadata["help"].replace("%", "%%")
-    silent = required or default is None or default is False or default == []
+    silent = required or default is None or default is False or default in ([], "")
     if not silent and "(default" not in text:
-        text += f" (default: {default})"
+        text += f" (default: {' '.join(map(str, default)) if isinstance(default, list) else default})"
     arguments: dict[str, Any] = {"help": text, "default": None}
     if hint is bool:
         return arguments | {"action": argparse.BooleanOptionalAction if default is True else "store_true"}

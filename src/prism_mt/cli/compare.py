@@ -74,6 +74,8 @@ def run(
 ) -> None:
     """Score all systems, compare them, and write the tables."""
     plots.check()
+    if options.quiet and output.format != "text":
+        raise PrismError("--quiet prints the verdict as text: omit it, or --format (json has the verdict, too)")
     if options.spans and options.html is None:
         raise PrismError("--spans marks errors on a page: set its file with --html, or use `prism score --spans`")
     inputs = open_inputs(given, engine.offline)

@@ -55,7 +55,7 @@ COMMAND = Command(
     "Show every piece of a translation and of its reference with its log-probability given the other.",
     (ExplainOptions, EngineConfig),
     run,
-    metrics=True,
+    metrics=("prism-ref", "prism-src"),
     epilog="""examples:
   prism explain "Jason went to school at the University of Madrid." "Jason attended the University of Berlin." -l en
   prism explain --src "Jason ging in Madrid zur Schule." "Jason went to school in Madrid." -l en --format json

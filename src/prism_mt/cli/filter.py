@@ -78,7 +78,7 @@ COMMAND = Command(
     "the other, and both about equally (Junczys-Dowmunt 2018).",
     (FilterOptions, EngineConfig),
     run,
-    metrics=True,
+    metrics=("prism-dual",),
     epilog="""examples:
   prism filter corpus.de corpus.en --from de --to en > scores.txt
   prism filter corpus.tsv.gz --from de --to en --threshold 0.05 --output kept.tsv

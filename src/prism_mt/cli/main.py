@@ -190,7 +190,7 @@ def _start_debugging(words: list[str]) -> None:
 
 
 def command_parser(command: Command, program: str) -> Parser:
-    """Return the parser of a command, with the options of all metrics where it computes them."""
+    """Return the parser of a command, with the options of the metrics that it computes."""
     parser = Parser(
         prog=program,
         description=command.help,
@@ -202,7 +202,8 @@ def command_parser(command: Command, program: str) -> Parser:
     if command.metrics:
         from prism_mt.cli.metric_options import add_metric_options
 
-        add_metric_options(parser, {field.name for kind in command.options for field in dataclasses.fields(kind)})
+        taken = {field.name for kind in command.options for field in dataclasses.fields(kind)}
+        add_metric_options(parser, taken, None if command.metrics is True else command.metrics)
     return parser
 
 

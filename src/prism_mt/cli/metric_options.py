@@ -1,4 +1,4 @@
-"""Metric options as flags: every command that computes metrics has the options of all registered ones."""
+"""Metric options as flags: a command that computes any metric has the options of all registered ones."""
 
 import argparse
 from collections.abc import Sequence
@@ -16,15 +16,20 @@ METRIC_HELP = (
 _TITLE = "metric options"
 
 
-def add_metric_options(parser: argparse.ArgumentParser, taken: set[str]) -> None:
-    """Add a flag for each option of each metric; options not given keep each metric's own default."""
+def add_metric_options(
+    parser: argparse.ArgumentParser, taken: set[str], metrics: Sequence[str] | None = None
+) -> None:
+    """Add a flag for each option of some metrics, or of all; options not given keep each metric's own default."""
     group = parser.add_argument_group(_TITLE)
-    for name, (field, hint, owners) in option_fields().items():
-        if name in taken:
+    for name, (field, hint, every_owner) in option_fields().items():
+        owners = [owner for owner in every_owner if metrics is None or owner in metrics]
+        if name in taken or not owners:
             continue
         arguments = argument(field, hint) | {"required": False, "default": None}
         if hint in (bool, bool | None):
             arguments = {"help": arguments["help"], "default": None, "action": argparse.BooleanOptionalAction}
+        elif not arguments.get("choices") and not arguments["metavar"]:
+            arguments["metavar"] = name.upper()  # argparse would take it from `dest`
         arguments["help"] += f" [{', '.join(owners)}]"
         group.add_argument(flag(name), *field.metadata["flags"], dest=f"metric.{name}", **arguments)
 

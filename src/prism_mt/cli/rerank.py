@@ -132,11 +132,15 @@ def _read(options: RerankOptions, metric: Metric) -> _Candidates:
     sources = None if options.src is None else open_lines(options.src)
     if sources is not None and options.candidates is None:
         raise PrismError("lists in JSONL have their sources: `src=` goes with `candidates=`")
-    lists = (
-        open_lists(options.file)
-        if options.candidates is None
-        else open_plain_lists(options.file, options.candidates, sources)
-    )
+    if options.candidates is None:
+        lists = open_lists(options.file)
+        if not next(iter(lists.lines), "{").lstrip().startswith("{"):
+            raise PrismError(
+                f"{lists.name} is plain text, not lists in JSONL: set `candidates=` to the number of candidates "
+                "that each segment has, or `samples=` to translate it"
+            )
+    else:
+        lists = open_plain_lists(options.file, options.candidates, sources)
     needs_source = "src" in metric.needs
 
     def records(done: int) -> Iterator[Record]:
