@@ -287,7 +287,8 @@ class PrismScorer(Scorer):
             for decoding in decodings:
                 found = [next(scores) for _ in decoding.pairs]
                 ids, values = encoder.join(decoding.pairs, found, decoding.skipped)
-                parts.append(float(values.mean() if metric.reduction == "mean" else values.sum()))
+                total = float(values.sum())
+                parts.append(total / len(values) if metric.reduction == "mean" else total)
                 if tokens:
                     pieces = tuple(encoder.piece(index) for index in ids)
                     traces.append(TokenTrace(decoding.direction, pieces, tuple(float(value) for value in values)))
