@@ -3,8 +3,8 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.subwords import OverlongPolicy
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A text, its language in the model's own code, and its name in messages."""
 
     text: str

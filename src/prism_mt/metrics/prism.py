@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import option
@@ -138,8 +138,7 @@ class PrismDual(PrismMetric):
         return (forward + backward) / 2 - abs(forward - backward)
 
 
-@dataclass(frozen=True)
-class _Decoding:
+class _Decoding(NamedTuple):
     """One forced decoding of a segment, possibly in windows, and its weight."""
 
     direction: str
