@@ -155,6 +155,7 @@ def test_an_argument_that_no_function_has(name: str) -> None:
         (lambda: prism_mt.explain(["Hello"], ref="Hello", lang="en"), "^hypothesis must be of type str, not "),  # type: ignore[arg-type]
         (lambda: prism_mt.rerank(3), "^candidates must be a list or another iterable, not 3"),  # type: ignore[arg-type]
         (lambda: prism_mt.judge(3, ["chrf"]), "^judgments must be .*, not 3"),  # type: ignore[arg-type]
+        (lambda: prism_mt.reproduce("wmt20", 3), "^studies must be of type str, not 3"),  # type: ignore[arg-type]
         (lambda: prism_mt.train(3), "^config must be .*, not 3"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip

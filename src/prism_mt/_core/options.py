@@ -127,7 +127,9 @@ def public(function: Callable[..., Result]) -> Callable[..., Result]:
         # Python's own message names arguments that are missing or given twice.
         given = signature.bind_partial(*values, **named).arguments
         for key, value in given.items():
-            _convert(value, hints.get(key, Any), key, strict=True)
+            several = signature.parameters[key].kind is inspect.Parameter.VAR_POSITIONAL
+            for one in value if several else (value,):
+                _convert(one, hints.get(key, Any), key, strict=True)
         return function(*values, **named)
 
     return call
