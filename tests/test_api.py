@@ -1,10 +1,14 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
 from made import make_model
 
+import prism_mt
 from prism_mt import (
     Bleu,
     Chrf,
@@ -120,3 +124,47 @@ def test_texts_that_are_no_lists(folder: str, arguments: dict[str, object], mess
     given: dict[str, object] = {"hypotheses": ["Hallo"], "ref": ["Hallo"], "lang": "de", "model": folder}
     with pytest.raises(PrismError, match=message):
         score(**{**given, **arguments})  # type: ignore[arg-type]
+
+
+FUNCTIONS = [name for name in prism_mt.__all__ if isinstance(getattr(prism_mt, name), FunctionType)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_argument_that_no_function_has(name: str) -> None:
+    with pytest.raises(PrismError, match=f"^{name} has no argument 'nonsense'; (known|did you mean)"):
+        getattr(prism_mt, name)(nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: score(CAND, reff=REF), "^score has no argument 'reff'; did you mean 'ref'"),  # type: ignore[call-arg]
+        (lambda: PrismRef(directoin="both"), "^PrismRef has no option 'directoin'; did you mean 'direction'"),  # type: ignore[call-arg]
+        (lambda: EngineConfig(presicion="int8"), "^EngineConfig has no option 'presicion'; did you mean 'precision'"),  # type: ignore[call-arg]
+        (lambda: score(CAND, ref=REF, metrics=3), "^metrics must be .*, not 3"),  # type: ignore[arg-type]
+        (lambda: score(CAND, ref=REF, metrics=Chrf), "^metrics must be of type Metric, not .*Chrf"),  # type: ignore[arg-type]
+        (lambda: score(CAND, ref=REF, metrics="chrf", lang=3), "^lang must be .*, not 3"),  # type: ignore[arg-type]
+        (lambda: score(CAND, ref=REF, metrics="chrf", lang=["en", 3]), "^lang, segment 2: expected a string, not int"),  # type: ignore[list-item]
+        (lambda: score(CAND, ref=REF, metrics="chrf", tokens="yes"), "^tokens must be of type bool, not 'yes'"),  # type: ignore[arg-type]
+        (lambda: score(CAND, ref=REF, config={}), "^config must be of type EngineConfig, not {}"),  # type: ignore[arg-type]
+        (lambda: score(CAND, ref=REF, runtime=3), "^runtime must be of type Runtime, not 3"),  # type: ignore[arg-type]
+        (lambda: prism_mt.compare([1]), r"^scores must be of type Scores, not \[1\]"),  # type: ignore[arg-type]
+        (lambda: prism_mt.compare(prism_mt.Scores([]), test="boot"), "^test must be one of bootstrap, random"),  # type: ignore[arg-type]
+        (lambda: prism_mt.compare(prism_mt.Scores([]), draws="5"), "^draws must be of type int, not '5'"),  # type: ignore[arg-type]
+        (lambda: prism_mt.paraphrase(REF, lang="en", n="5"), "^n must be of type int, not '5'"),  # type: ignore[call-overload]
+        (lambda: prism_mt.explain(["Hello"], ref="Hello", lang="en"), "^hypothesis must be of type str, not "),  # type: ignore[arg-type]
+        (lambda: prism_mt.rerank(3), "^candidates must be a list or another iterable, not 3"),  # type: ignore[arg-type]
+        (lambda: prism_mt.judge(3, ["chrf"]), "^judgments must be .*, not 3"),  # type: ignore[arg-type]
+        (lambda: prism_mt.reproduce("wmt20", 3), "^studies must be of type str, not 3"),  # type: ignore[arg-type]
+        (lambda: prism_mt.train(3), "^config must be .*, not 3"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_mistakes_name_the_argument(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(PrismError, match=message):
+        call()
+
+
+def test_numbers_of_arrays_are_numbers(folder: str) -> None:
+    scores = score({"A": CAND, "B": REF}, ref=np.array(REF), metrics=Chrf(beta=np.int64(2)))
+    assert len(prism_mt.compare(scores, draws=np.int64(40)).comparisons) == 1  # type: ignore[arg-type]
+    assert repr(load_model(folder)) == f"LoadedModel({folder!r})"

@@ -68,7 +68,6 @@ _ELSEWHERE = {
     "report/spans.py": "cli/test_metaeval_command.py",
     "report/svg.py": "report/test_page.py",
     "report/systems.py": "cli/test_compare_command.py",
-    "report/wmt.py": "cli/test_score_command.py",
     "report/words.py": "evaluation/test_words.py",
     "serve/docs.py": "serve/test_serve.py",
     "serve/waiting.py": "serve/test_serve.py",

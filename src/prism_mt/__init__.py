@@ -1,6 +1,7 @@
 """Prism: score machine translation with a multilingual translation model, and judge metrics against humans."""
 
 import importlib
+import types
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
@@ -122,9 +123,14 @@ __all__ = [  # noqa: PLE0604, RUF100
 if not TYPE_CHECKING:  # so that type checkers find misspelled names
 
     def __getattr__(name: str) -> Any:
-        """Import a public name on first use."""
+        """Import a public name on first use; functions check the names and types of their arguments."""
         if name in _HOMES:
-            return getattr(importlib.import_module(f"prism_mt.{_HOMES[name]}"), name)
+            found = getattr(importlib.import_module(f"prism_mt.{_HOMES[name]}"), name)
+            if isinstance(found, types.FunctionType):
+                from prism_mt._core.options import public
+
+                found = public(found)
+            return globals().setdefault(name, found)
         raise AttributeError(f"module 'prism_mt' has no attribute {name!r}")
 
 

@@ -25,6 +25,9 @@ class LoadedModel:
         self.name, self.runtime = name, runtime
         runtime.engine(name).budget  # noqa: B018  loads it now, so that mistakes show here
 
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.name!r})"
+
     @property
     def languages(self) -> list[str]:
         """Codes of the languages that the model can score."""

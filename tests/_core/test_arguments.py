@@ -39,7 +39,7 @@ def test_defaults_and_values() -> None:
     ("words", "message"),
     [
         ([], "the following arguments are required: name"),
-        (["x", "--kind", "c"], "--kind: there is no 'c'; choose one of a, b"),
+        (["x", "--kind", "c"], "--kind: invalid choice 'c'; choose one of a, b"),
         (["x", "--size", "big"], "--size/-s: invalid int value: 'big'"),
         (["x", "--flies", "y"], "tool has no option --flies; did you mean '--files'?"),
         (["x", "--unknown=3"], "tool has no option --unknown"),

@@ -147,4 +147,4 @@ def test_every_command_and_its_options() -> None:
 
 def test_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "tcsh"]) == 2
-    assert "shell: there is no 'tcsh'; choose one of bash, zsh, fish" in capsys.readouterr().err
+    assert "shell: invalid choice 'tcsh'; choose one of bash, zsh, fish" in capsys.readouterr().err

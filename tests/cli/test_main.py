@@ -27,7 +27,7 @@ def quiet_again() -> Iterator[None]:
         ),
         (
             ["score", "--format", "jsn"],
-            "--format: there is no 'jsn'; did you mean 'json'? (see `prism score --help`)",
+            "--format: invalid choice 'jsn'; did you mean 'json'? (see `prism score --help`)",
         ),
         (["--vresion"], "prism has no option --vresion; did you mean '--version'? (see `prism --help`)"),
     ],

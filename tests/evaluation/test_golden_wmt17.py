@@ -4,7 +4,7 @@ import pytest
 from judging import opened
 from metaeval_data import Read
 
-from prism_mt.evaluation.judge import judge
+from prism_mt.evaluation.judge import judge_scores
 from prism_mt.evaluation.scoring import score_texts
 from prism_mt.metrics.sacrebleu import Bleu, Chrf
 
@@ -34,7 +34,7 @@ def test_chrf_and_sentence_bleu(read: Read, pair: str) -> None:
     judgments = read("wmt17_da_seg.tsv.xz")[pair]
     assert judgments.judged().sum() == 560
     metrics = [score_texts(opened(one, pair), judgments, only_judged=True) for one in (Chrf(), Bleu())]
-    evaluation = judge(judgments, metrics, protocol="wmt17-seg")
+    evaluation = judge_scores(judgments, metrics, protocol="wmt17-seg")
     values = {result.metric: result.value for result in evaluation.results}
     assert values["chrf"] == pytest.approx(PUBLISHED_CHRF[pair], abs=0.004)
     assert f"{values['bleu']:.3f}" == f"{BLEU[pair]:.3f}"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from metaeval_data import Read
 
-from prism_mt.evaluation.judge import judge
+from prism_mt.evaluation.judge import judge_scores
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.mqm import penalty
 from prism_mt.evaluation.protocols import get_protocol
@@ -74,7 +74,7 @@ def test_accuracy_within_segments(read: Read, data: Path, pair: str) -> None:
 def test_table_marks_the_best_and_what_is_not_worse(read: Read, data: Path) -> None:
     judgments, metrics = load(read, data, "news", "en-de")
     chosen = [find_metric(metrics, name) for name in ("SentBLEU", PRISM, FINETUNED, "COMET")]
-    evaluation = judge(judgments, chosen)
+    evaluation = judge_scores(judgments, chosen)
     assert [result.metric for result in evaluation.results] == ["COMET", FINETUNED, PRISM, "SentBLEU"]
     assert [evaluation.is_top(result) for result in evaluation.results] == [True, True, False, False]
     assert [result.rank for result in evaluation.results] == [1, 1, 2, 3]
@@ -99,7 +99,7 @@ def test_soft_accuracy_is_that_of_mt_metrics_eval(read: Read, data: Path, domain
     protocol = replace(get_protocol("wmt24-sys"), test="none")
     judged = ~np.isnan(judgments.scores).any(axis=0)
     p_human = mt_metrics_eval_p_values(judgments.scores[:, judged])
-    for result in judge(judgments, chosen, protocol=protocol).results:
+    for result in judge_scores(judgments, chosen, protocol=protocol).results:
         scores = aligned(judgments, metrics, result.metric)[:, judged]
         expected = 1 - np.abs(p_human - mt_metrics_eval_p_values(scores)).mean()
         # Single precision misses some of people's ties.

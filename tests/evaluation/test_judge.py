@@ -9,7 +9,7 @@ import pytest
 from judging import judged, scored
 
 from prism_mt._core.errors import PrismError
-from prism_mt.evaluation.judge import average, judge, judge_parts, pooled_accuracy
+from prism_mt.evaluation.judge import average, judge_parts, judge_scores, pooled_accuracy
 from prism_mt.evaluation.judgments import Preferences
 from prism_mt.evaluation.levels import Resampling
 from prism_mt.evaluation.protocols import PROTOCOLS, Protocol, StatisticName, Test, get_protocol
@@ -40,7 +40,7 @@ TWIN = metric("twin", 2 * GOOD.segments)
 def test_best_and_its_equal_are_on_top_and_the_poor_metric_is_not(test: Test) -> None:
     statistic: StatisticName = "pearson" if test == "williams" else "kendall-b"
     protocol = Protocol("mine", "", "segments", statistic, test)
-    evaluation = judge(JUDGMENTS, [POOR, TWIN, GOOD], protocol=protocol, resampling=FEW)
+    evaluation = judge_scores(JUDGMENTS, [POOR, TWIN, GOOD], protocol=protocol, resampling=FEW)
     marks = {result.metric: evaluation.is_top(result) for result in evaluation.results}
     assert marks == {"good": True, "twin": True, "poor": False}
     ranks = {result.metric: result.rank for result in evaluation.results}
@@ -49,13 +49,13 @@ def test_best_and_its_equal_are_on_top_and_the_poor_metric_is_not(test: Test) ->
 
 @pytest.mark.parametrize("name", [name for name, protocol in PROTOCOLS.items() if protocol.level != "preferences"])
 def test_every_protocol_runs(name: str) -> None:
-    evaluation = judge(JUDGMENTS, [POOR, GOOD], protocol=name, resampling=Resampling(draws=20))
+    evaluation = judge_scores(JUDGMENTS, [POOR, GOOD], protocol=name, resampling=Resampling(draws=20))
     assert [result.metric for result in evaluation.results] == ["good", "poor"]
     assert math.isnan(evaluation.results[0].p)
 
 
 def test_the_same_seed_gives_the_same_table() -> None:
-    first, second = (judge(JUDGMENTS, [POOR, GOOD], resampling=FEW, intervals=True) for _ in range(2))
+    first, second = (judge_scores(JUDGMENTS, [POOR, GOOD], resampling=FEW, intervals=True) for _ in range(2))
     assert [(r.p, r.interval) for r in first.results[1:]] == [(r.p, r.interval) for r in second.results[1:]]
 
 
@@ -66,7 +66,7 @@ def test_pooled_and_within_segments_stand_side_by_side() -> None:
     knows_segments = metric(
         "hardness", np.broadcast_to(-np.arange(40.0), hard.shape) + 0.001 * RNG.random(hard.shape)
     )
-    result = judge(judgments, [knows_segments], protocol="wmt21-mqm", resampling=FEW).results[0]
+    result = judge_scores(judgments, [knows_segments], protocol="wmt21-mqm", resampling=FEW).results[0]
     assert result.value > 0.8
     assert abs(result.others["tau-b in segments"]) < 0.2
     assert 0.4 < result.others["accuracy in segments"] < 0.6
@@ -76,14 +76,14 @@ def test_system_level_without_outliers() -> None:
     human = np.array([0.1, 0.2, 0.3, 0.4, 9.0])
     judgments = judged("set", "en-de", tuple("ABCDE"), (), np.empty((5, 0)), system_scores=human)
     scores = scored("m", tuple("ABCDE"), (), np.empty((5, 0)), np.array([4.0, 3.0, 2.0, 1.0, 99.0]))
-    evaluation = judge(judgments, [scores], protocol="wmt19-sys")
+    evaluation = judge_scores(judgments, [scores], protocol="wmt19-sys")
     result = evaluation.results[0]
     assert result.value > 0.99
     assert result.others["without outliers"] == pytest.approx(-1.0)
     assert result.others["accuracy"] == pytest.approx(4 / 10)
     assert evaluation.size == "5 systems, 1 of them outliers"
     with pytest.raises(PrismError, match="perm-both needs human segment scores and those of m"):
-        judge(
+        judge_scores(
             judgments,
             [scores, metric("n", POOR.segments)],
             protocol=Protocol("mine", "", "systems", "pearson", "perm-both"),
@@ -93,21 +93,22 @@ def test_system_level_without_outliers() -> None:
 def test_preferences_from_raw_scores_and_from_agreements() -> None:
     raw = judged("set", "en-de", ("A", "B"), ("1", "2"), np.array([[90.0, 10.0], [50.0, 80.0]]))
     scores = scored("m", ("A", "B"), ("1", "2"), np.array([[2.0, 1.0], [1.0, 1.0]]))
-    result = judge(raw, [scores], protocol="wmt20-darr", resampling=FEW).results[0]
+    result = judge_scores(raw, [scores], protocol="wmt20-darr", resampling=FEW).results[0]
     # The first pair is right, the second tied.
     assert result.value == 0.0
     known = Preferences(np.array([0, 1]), np.array([0, 1]), np.array([1, 0]), {"bits": np.array([1.0, 1.0])})
     known_pairs = judged("set", "en-de", ("A", "B"), ("1", "2"), np.full((2, 2), math.nan), preferences=known)
     values = {
-        r.metric: r.value for r in judge(known_pairs, [scores], protocol="wmt17-darr", resampling=FEW).results
+        r.metric: r.value
+        for r in judge_scores(known_pairs, [scores], protocol="wmt17-darr", resampling=FEW).results
     }
     assert values == {"bits": 1.0, "m": 0.5}
     for protocol in ("wmt19-sys", "wmt17-seg", "wmt21-mqm"):
         with pytest.raises(PrismError, match="relative rankings without scores"):
-            judge(known_pairs, [scores], protocol=protocol)
+            judge_scores(known_pairs, [scores], protocol=protocol)
     close = judged("set", "en-de", ("A", "B"), ("1",), np.array([[50.0], [60.0]]))
     with pytest.raises(PrismError, match="no two outputs differ by 25 points"):
-        judge(close, [scores], protocol="wmt20-darr")
+        judge_scores(close, [scores], protocol="wmt20-darr")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_undefined_results_are_missing_never_marked_and_last(
     human: np.ndarray, scores: np.ndarray, name: str
 ) -> None:
     judgments = judged("set", "en-de", SYSTEMS, SEGMENTS, human)
-    evaluation = judge(judgments, [metric("broken", scores), GOOD], protocol=name, resampling=FEW)
+    evaluation = judge_scores(judgments, [metric("broken", scores), GOOD], protocol=name, resampling=FEW)
     broken = next(result for result in evaluation.results if result.metric == "broken")
     assert math.isnan(broken.value)
     assert not evaluation.is_top(broken)
@@ -137,7 +138,7 @@ def test_undefined_results_are_missing_never_marked_and_last(
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_systems_have_no_williams_test(count: int) -> None:
     judgments = JUDGMENTS.select(SYSTEMS[:count])
-    evaluation = judge(judgments, [GOOD, POOR], protocol="wmt19-sys")
+    evaluation = judge_scores(judgments, [GOOD, POOR], protocol="wmt19-sys")
     assert all(math.isnan(result.p) for result in evaluation.results)
     assert all(math.isnan(result.value) == (count == 1) for result in evaluation.results)
 
@@ -146,7 +147,7 @@ def test_missing_scores_are_left_out_with_a_warning(caplog: pytest.LogCaptureFix
     holes = GOOD.segments.copy()
     holes[2, :5] = math.nan
     with caplog.at_level(logging.WARNING, logger="prism_mt"):
-        evaluation = judge(JUDGMENTS, [metric("holes", holes)], protocol="wmt21-mqm", resampling=FEW)
+        evaluation = judge_scores(JUDGMENTS, [metric("holes", holes)], protocol="wmt21-mqm", resampling=FEW)
     assert "holes: 5 judged items without a score are left out" in caplog.text
     known = ~np.isnan(holes)
     expected = Correlation("kendall-b")(HUMAN[known][None], holes[known][None])
@@ -155,9 +156,9 @@ def test_missing_scores_are_left_out_with_a_warning(caplog: pytest.LogCaptureFix
 
 def test_mistakes_in_the_setup() -> None:
     with pytest.raises(PrismError, match="two sets of scores are named good"):
-        judge(JUDGMENTS, [GOOD, GOOD], protocol="wmt21-mqm")
+        judge_scores(JUDGMENTS, [GOOD, GOOD], protocol="wmt21-mqm")
     with pytest.raises(PrismError, match="no metric to judge"):
-        judge(JUDGMENTS, [], protocol="wmt21-mqm")
+        judge_scores(JUDGMENTS, [], protocol="wmt21-mqm")
     with pytest.raises(PrismError, match="darr is not a statistic of systems"):
         Protocol("mine", "", "systems", "darr", "none")
     with pytest.raises(PrismError, match="williams does not test preferences"):
@@ -177,25 +178,25 @@ def test_acc_t23_shows_epsilon_and_what_tying_all_pairs_gives() -> None:
     ties = np.where(RNG.random(HUMAN.shape) < 0.7, 0.0, -1.0)
     noise = metric("noise", RNG.normal(size=HUMAN.shape))
     judgments = judged("set", "en-de", SYSTEMS, SEGMENTS, ties)
-    [result] = judge(judgments, [noise], protocol="wmt23-mqm", resampling=FEW).results
+    [result] = judge_scores(judgments, [noise], protocol="wmt23-mqm", resampling=FEW).results
     assert result.calibration is not None
     assert result.value == pytest.approx(result.calibration.all_tied)
     assert result.calibration.epsilon > 1
-    [result] = judge(judgments, [noise], resampling=FEW).results
+    [result] = judge_scores(judgments, [noise], resampling=FEW).results
     assert result.calibration is None
 
 
 def test_error_rates_are_judged_by_their_trait() -> None:
     errors = scored("errors", SYSTEMS, SEGMENTS, -HUMAN, lower_is_better=True)
     for protocol in ("wmt21-mqm", "wmt21-sys", "wmt24-sys", "pdp"):
-        [result] = judge(JUDGMENTS, [errors], protocol=protocol, resampling=FEW).results
+        [result] = judge_scores(JUDGMENTS, [errors], protocol=protocol, resampling=FEW).results
         assert result.value == pytest.approx(1.0)
 
 
 def test_pairwise_difference_pearson_by_hand() -> None:
     human, scores = np.array([[1.0, 5.0], [3.0, 2.0]]), np.array([[2.0, 7.0], [3.0, 8.0]])
     judgments = judged("set", "en-de", ("A", "B"), ("1", "2"), human)
-    [result] = judge(
+    [result] = judge_scores(
         judgments, [scored("m", ("A", "B"), ("1", "2"), scores)], protocol="pdp", resampling=FEW
     ).results
     # Differences of A and B: people -2 and 3, the metric -1 and -1; each counts both ways, so their means are 0.
@@ -204,7 +205,7 @@ def test_pairwise_difference_pearson_by_hand() -> None:
 
 def test_nothing_is_marked_where_nothing_was_tested() -> None:
     untested = Protocol("mine", "", "segments", "kendall-b", "none")
-    evaluation = judge(JUDGMENTS, [GOOD, POOR], protocol=untested)
+    evaluation = judge_scores(JUDGMENTS, [GOOD, POOR], protocol=untested)
     assert not any(evaluation.is_top(result) for result in evaluation.results)
 
 
@@ -213,12 +214,16 @@ def test_systems_are_drawn_where_only_they_were_judged() -> None:
     names = tuple("ABCDEFGH")
     judgments = judged("set", "en-de", names, (), np.empty((8, 0)), system_scores=human)
     scores = scored("m", names, (), np.empty((8, 0)), human + np.array([1.0, -1, 0, 2, 0, -1, 1, 0]))
-    evaluation = judge(judgments, [scores], protocol="wmt19-sys", intervals=True, resampling=Resampling(draws=300))
+    evaluation = judge_scores(
+        judgments, [scores], protocol="wmt19-sys", intervals=True, resampling=Resampling(draws=300)
+    )
     [result] = evaluation.results
     assert evaluation.resampled == "systems"
     assert result.interval is not None
     assert 0.5 < result.interval.low < result.value < result.interval.high <= 1.0
-    two = judge(judgments.select("AB"), [scores], protocol="wmt19-sys", intervals=True, resampling=FEW).results[0]
+    two = judge_scores(
+        judgments.select("AB"), [scores], protocol="wmt19-sys", intervals=True, resampling=FEW
+    ).results[0]
     assert two.interval is not None
     assert math.isnan(two.interval.low)
 
@@ -253,7 +258,10 @@ def test_every_domain_and_document_is_judged_on_its_own_segments() -> None:
 
 def test_averages_need_every_pair() -> None:
     other = judged("set", "zh-en", SYSTEMS, SEGMENTS, HUMAN)
-    evaluations = [judge(JUDGMENTS, [GOOD, POOR], resampling=FEW), judge(other, [GOOD], resampling=FEW)]
+    evaluations = [
+        judge_scores(JUDGMENTS, [GOOD, POOR], resampling=FEW),
+        judge_scores(other, [GOOD], resampling=FEW),
+    ]
     good, poor = average(evaluations)
     assert good.metric == "good"
     assert good.mean == pytest.approx(evaluations[0].value("good"))
@@ -286,7 +294,7 @@ def test_a_folder_of_mt_metrics_eval_is_judged_whole(tmp_path: Path) -> None:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     judgments = read_judgments(tmp_path, prefer=get_protocol("wmt25-esa").human_scores)
     scores = read_scores(tmp_path, reference="refA")
-    evaluation = judge(judgments, scores, protocol="wmt25-esa", reference="refA", resampling=FEW)
+    evaluation = judge_scores(judgments, scores, protocol="wmt25-esa", reference="refA", resampling=FEW)
     [result] = evaluation.results
     # People: a tie, B better, A better. The metric's gaps: 0.1 for A, 1 for B, 0.5 for B. Ties up to 0.1 make the
     # first right, and the second is right already; the third is wrong with any epsilon.

@@ -5,7 +5,7 @@ import pytest
 
 from prism_mt import PrismError
 from prism_mt.evaluation.readers.span_annotations import read_annotations
-from prism_mt.evaluation.spans import Comparison, Marked, SpanResult, SpanScores, score_spans
+from prism_mt.evaluation.spans import Marked, MarkedText, SpanResult, SpanScores, score_spans
 from prism_mt.report.spans import kinds_table
 
 TEXT = "one two three four"  # one 0–3, two 4–7, three 8–13, four 14–18
@@ -13,17 +13,17 @@ TEXT = "one two three four"  # one 0–3, two 4–7, three 8–13, four 14–18
 
 def test_f_scores_by_hand() -> None:
     gold, found = (Marked(4, 7, "major"),), (Marked(4, 13, "minor"),)
-    scores = score_spans([Comparison(TEXT, "en", gold, found)])
+    scores = score_spans([MarkedText(TEXT, "en", gold, found)])
     # 3 characters overlap, with half credit for the severity; 9 are marked and 3 are wrong.
     assert scores.partial == pytest.approx(2 * 1.5 / (9 + 3))
     assert scores.characters == pytest.approx(2 * 3 / (9 + 3))
     assert scores.exact == 0
-    same = score_spans([Comparison(TEXT, "en", gold, gold), Comparison(TEXT, "en", (), ())])
+    same = score_spans([MarkedText(TEXT, "en", gold, gold), MarkedText(TEXT, "en", (), ())])
     assert (same.partial, same.characters, same.exact) == (1, 1, 1)
 
 
 def test_a_random_marker_marks_as_many_words() -> None:
-    comparisons = [Comparison(TEXT, "en", (Marked(4, 7, "major"),), (Marked(4, 7, "major"),))] * 400
+    comparisons = [MarkedText(TEXT, "en", (Marked(4, 7, "major"),), (Marked(4, 7, "major"),))] * 400
     assert 0.15 < score_spans(comparisons).random < 0.3  # a quarter of the words are marked, a quarter are wrong
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from prism_mt.generate.generator import Hypothesis
-from prism_mt.generate.mbr import Comparison, rerank
+from prism_mt.generate.mbr import HypothesisPair, rerank
 from prism_mt.generate.nbest import Record
 
 
@@ -13,9 +13,9 @@ class SharedLetters:
     """Utility: the share of the hypothesis's letters that the reference has, too. Remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[Comparison] = []
+        self.asked: list[HypothesisPair] = []
 
-    def __call__(self, comparisons: Iterable[Comparison]) -> Iterator[float]:
+    def __call__(self, comparisons: Iterable[HypothesisPair]) -> Iterator[float]:
         for comparison in comparisons:
             self.asked.append(comparison)
             other = comparison.source if comparison.reference is None else comparison.reference

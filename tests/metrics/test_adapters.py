@@ -38,7 +38,7 @@ def test_evaluate_by_source_and_mistakes() -> None:
     assert found["scores"] == [4.0]
     with pytest.raises(PrismError, match="the same number of references"):
         EvaluateMetric("bleu").compute(predictions=["x", "y"], references=[["x"], ["x", "y"]])
-    with pytest.raises(PrismError, match="there is no 'labels'"):
+    with pytest.raises(PrismError, match="no argument 'labels'; known: predictions"):
         EvaluateMetric("bleu").compute(predictions=["x"], labels=["x"])
 
 

@@ -93,7 +93,7 @@ def test_tokens(folder: str) -> None:
         ({"ref": REF, "metrics": ["prism-ref"]}, "prism-ref needs the language of the outputs: set `lang=`"),
         ({"ref": REF, "metrics": ["prism-src"], "lang": "en"}, "prism-src needs sources: set `src=`"),
         ({"ref": REF, "metrics": ["chfr"]}, "did you mean 'chrf'"),
-        ({"ref": REF, "lang": ["en"], "metrics": ["chrf"]}, "lang has 1 languages, but there are 2 segments"),
+        ({"ref": REF, "lang": ["en"], "metrics": ["chrf"]}, "lang has length 1, but there are 2 segments"),
     ],
 )
 def test_mistakes_name_the_argument(options: dict[str, Any], message: str) -> None:

@@ -64,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             choices = [str(choice) for choice in action.choices]
             meant = near(str(value), choices) or f"; choose one of {', '.join(choices)}"
-            raise argparse.ArgumentError(action, f"there is no {value!r}{meant}")
+            raise argparse.ArgumentError(action, f"invalid choice {value!r}{meant}")
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> None:

@@ -6,11 +6,14 @@ the constructor itself for Python.
 
 import dataclasses
 import difflib
+import functools
+import inspect
 import math
+import numbers
 import sys
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +27,7 @@ else:
     import tomli as tomllib
 
 Kind = TypeVar("Kind")
+Result = TypeVar("Result")
 
 
 def option(
@@ -68,6 +72,11 @@ def option_of(kind: type[Any], name: str, default: Any = dataclasses.MISSING) ->
 class Config:
     """Base class of everything that holds options; values are checked however an instance is created."""
 
+    def __new__(cls, *_values: Any, **options: Any) -> Any:
+        """Refuse unknown options with a suggestion; `__init__` would only say that they are unexpected."""
+        check_names(cls.__name__, options, (field.name for field in dataclasses.fields(cls)), "option")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         check_values(self)
 
@@ -97,13 +106,41 @@ def check_values(config: Any) -> None:
 def make(kind: type[Kind], values: Mapping[str, Any], what: str) -> Kind:
     """Build a dataclass from keyword arguments; an unknown name is an error that suggests the nearest known one."""
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    for name in values:
-        if name not in fields:
-            raise PrismError(f"{what} has no option {name!r}{suggestion(name, fields)}")
+    check_names(what, values, fields, "option")
     missing = [name for name, field in fields.items() if name not in values and _is_required(field)]
     if missing:
         raise PrismError(f"{what} needs {', '.join(f'`{name}=`' for name in missing)}")
     return kind(**values)
+
+
+def public(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Check the arguments of a public function as the values of options are checked: by name and by type.
+
+    Arguments of arrays, iterators and such are left to the function, which reads whatever can be iterated over.
+    """
+    signature, name = inspect.signature(function), function.__name__
+
+    @functools.wraps(function)
+    def call(*values: Any, **named: Any) -> Result:
+        check_names(name, named, signature.parameters, "argument")
+        hints = typing.get_type_hints(function)
+        # Python's own message names arguments that are missing or given twice.
+        given = signature.bind_partial(*values, **named).arguments
+        for key, value in given.items():
+            several = signature.parameters[key].kind is inspect.Parameter.VAR_POSITIONAL
+            for one in value if several else (value,):
+                _convert(one, hints.get(key, Any), key, strict=True)
+        return function(*values, **named)
+
+    return call
+
+
+def check_names(what: str, given: Iterable[str], known: Iterable[str], kind: str) -> None:
+    """Fail if one of the names given is unknown, with the known one that was probably meant."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise PrismError(f"{what} has no {kind} {name!r}{suggestion(name, names)}")
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -234,10 +271,14 @@ def _convert(value: Any, hint: Any, where: str, default: Any = None, strict: boo
         if not isinstance(value, Mapping):
             raise PrismError(f"{where} must be a table, not {value!r}")
         return {key: _convert(item, arguments[1], f"{where}.{key}", strict=strict) for key, item in value.items()}
+    if isinstance(origin, type) and issubclass(origin, Iterable) and not isinstance(value, Iterable):
+        raise PrismError(f"{where} must be a list or another iterable, not {value!r}")
     if origin is not None or hint is Any:
         return value  # a callable or another type that a file cannot express
-    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+    if hint is float and isinstance(value, numbers.Real) and not isinstance(value, bool):
         return _finite(value, where)
+    if hint is int and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return value
     if hint is Path and isinstance(value, str):
         return _path(value, where)
     if isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
@@ -249,7 +290,7 @@ def _convert_table(value: Any, hint: type[Any], where: str, default: Any, strict
     if isinstance(value, hint):
         return value
     if strict or not isinstance(value, Mapping):
-        raise PrismError(f"{where} must be a {hint.__name__ if strict else 'table'}, not {value!r}")
+        raise PrismError(f"{where} must be {f'of type {hint.__name__}' if strict else 'a table'}, not {value!r}")
     return from_table(value, hint, where, default if isinstance(default, hint) else None)
 
 
@@ -260,7 +301,7 @@ def _path(value: str, where: str) -> Path:
         raise PrismError(f"{where}: {error}") from error
 
 
-def _finite(value: int | float, where: str) -> float:
+def _finite(value: numbers.Real, where: str) -> float:
     try:
         number = float(value)
     except OverflowError:

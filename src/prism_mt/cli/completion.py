@@ -98,7 +98,7 @@ def _protocols() -> Sequence[str]:
 
 
 def _languages() -> Sequence[str]:
-    """All languages of a model of the catalog that are named one by one."""
+    """All languages that the catalog lists for its models."""
     from prism_mt.models.zoo import CATALOG
 
     codes = (model.languages.split() for model in CATALOG)
@@ -139,7 +139,7 @@ _KNOWN: _Known = {
     "device": lambda: ("auto", "cpu", "cuda"),
     "tokenize": _tokenizers,
 }
-"""Names that options take, and how to list them."""
+"""Options that take names, and how to list these."""
 _KNOWN_ARGUMENTS: Mapping[str, _Known] = {
     "metrics": {"name": _metrics},
     "configs": {"name": _configs},

@@ -1,4 +1,4 @@
-"""`prism data`: public data of the studies, where they come from, and how to get them."""
+"""`prism data`: public data of the studies, where it comes from, and how to get it."""
 
 from dataclasses import dataclass
 
@@ -115,7 +115,7 @@ def _get_file(file: DataFile, options: GetOptions, data: DataOptions) -> None:
 
 
 def _items(name: str) -> list[DataFile | Archive]:
-    """What a name stands for: a file, an archive, or all files of a study or paper."""
+    """Resolve a name: a file, an archive, or all files of a study or paper."""
     known: dict[str, DataFile | Archive] = {}
     known.update((file.name, file) for file in catalog().files)
     known.update((archive.name, archive) for archive in catalog().archives)

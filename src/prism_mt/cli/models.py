@@ -86,7 +86,7 @@ def run_list(options: ListOptions) -> None:
 
 
 def run_show(options: ShowOptions) -> None:
-    """What a model is: architecture, conventions, languages, files, digest; of one that is not here, what is known."""
+    """Print a model's architecture, conventions, languages, files and digest, or else its catalog entry."""
     if absent := _absent(options.model):
         print(render(Table((Column("what"), Column("value")), tuple(absent)), options.format), end="")
         return
@@ -114,7 +114,7 @@ def run_show(options: ShowOptions) -> None:
 
 
 def _absent(name: str) -> list[tuple[str, str]]:
-    """What is known of a model that is not on this machine; nothing for all others, so that showing fetches nothing."""
+    """Return what the catalog says about a model that is not on this machine; empty for all others."""
     known = zoo.find(name) or next((model for model in zoo.CATALOG if model.source == name), None)
     if known is None and name.startswith("hf:") and not huggingface.is_fetched(name[3:]):
         return [("name", name), ("here", "no"), ("to get it", f"prism models get {name}")]
@@ -189,7 +189,7 @@ COMMAND = Group(
     "List, inspect, download and convert models.",
     (
         Command("list", "List known models.", (ListOptions,), run_list),
-        Command("show", "Show what a model is.", (ShowOptions,), run_show),
+        Command("show", "Show a model's architecture, languages, files and digest.", (ShowOptions,), run_show),
         Command(
             "get",
             "Download a model of the catalog or hf:ORG/NAME (resumes, checks the digest).",

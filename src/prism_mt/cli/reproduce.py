@@ -19,7 +19,7 @@ from prism_mt.report.reproduce import VERDICTS, reproduce, studies_table
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Config):
-    """Where the public data are."""
+    """Where the public data is."""
 
     data: Path | None = option(
         "folder of public data (default: PRISM_DATA, or `data` in the cache; see `prism data`)",

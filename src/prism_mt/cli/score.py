@@ -16,8 +16,7 @@ from prism_mt.metrics.base import Metric, SegmentScore
 from prism_mt.metrics.registry import make_metrics
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.score import default_metrics, score_text, stream
-from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments
-from prism_mt.report.wmt import write_wmt
+from prism_mt.report.scores import ScoreReport, TokenSpool, stream_segments, write_wmt
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Preparations scaled down by one number, for less bitext than a configuration was written for."""
+"""Scale a configuration down to less bitext than it was written for."""
 
 from collections.abc import Mapping
 from dataclasses import replace

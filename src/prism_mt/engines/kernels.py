@@ -114,7 +114,7 @@ class Normalizer:
         for chunk in self._chunks:
             total += chunk(wide).float().exp2_().sum(1)
         scores = total.log_().neg_()
-        # Where another token is 2^127 times as probable, the sum has no number.
+        # Where another token is 2^127 times as probable, the sum overflows.
         infinite = scores.isinf().nonzero()[:, 0]
         if len(infinite):
             scores[infinite] = self._improbable(wide[infinite])

@@ -17,7 +17,7 @@ class Ragged:
         row = torch.repeat_interleave(torch.arange(self.count), sizes)
         first = sizes.cumsum(0) - sizes
         self.positions = torch.arange(len(row)) - first[row]
-        """Of every token in its sequence."""
+        """Position of every token in its sequence."""
         places = row * self.longest + self.positions
         tokens = torch.zeros(self.count * self.longest, dtype=torch.long)
         tokens[places] = torch.arange(len(row))

@@ -97,7 +97,7 @@ class SuiteScore:
     mean: float
 
 
-def judge(
+def judge_scores(
     judgments: Judgments,
     scores: Iterable[MetricScores],
     *,
@@ -170,7 +170,7 @@ def judge_parts(
         part = judgments.on_segments(bucket.segments.tolist())
         if part.judged().any():
             here = [_on_part(metric, part) for metric in metrics]
-            evaluation = judge(part, here, protocol=untested, resampling=resampling, reference=reference)
+            evaluation = judge_scores(part, here, protocol=untested, resampling=resampling, reference=reference)
             found.append(replace(evaluation, part=bucket.label))
     return found
 

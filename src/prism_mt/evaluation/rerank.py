@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.generate.generator import Hypothesis
-from prism_mt.generate.mbr import Comparison, Utility
+from prism_mt.generate.mbr import HypothesisPair, Utility
 from prism_mt.generate.mbr import rerank as rerank_records
 from prism_mt.generate.nbest import Record
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment
@@ -82,7 +82,7 @@ def utility(metric: Metric, scorer: Scorer) -> Utility:
     """Make a utility from a metric: the other candidate serves as the reference, and higher is better."""
     sign = -1.0 if metric.lower_is_better else 1.0
 
-    def values(comparisons: Iterable[Comparison]) -> Iterator[float]:
+    def values(comparisons: Iterable[HypothesisPair]) -> Iterator[float]:
         segments = (
             Segment(hypothesis, () if reference is None else (reference,), source, number)
             for hypothesis, reference, source, number in comparisons

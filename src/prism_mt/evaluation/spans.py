@@ -28,7 +28,7 @@ class Marked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MarkedText:
     """Known and marked errors of one text."""
 
     text: str
@@ -47,7 +47,7 @@ class SpanScores:
     exact: float
     """Of whole spans."""
     random: float
-    """`partial` of a marker that marks as many words, at random."""
+    """`partial` of marking as many words at random."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SpanResult:
     texts: int
     scores: SpanScores
     major: Mapping[Kind, Sequence[bool]] = field(default_factory=dict)
-    """Of every mistake made on purpose, whether it is marked as a major error."""
+    """For every synthetic error, whether it is marked as a major one."""
 
     @property
     def critical(self) -> float:
@@ -67,7 +67,7 @@ class SpanResult:
         return sum(found) / len(found) if found else float("nan")
 
 
-def score_spans(comparisons: Sequence[Comparison], seed: int = 0) -> SpanScores:
+def score_spans(comparisons: Sequence[MarkedText], seed: int = 0) -> SpanScores:
     """Compare marked with known errors, micro-averaged."""
     partial, characters = _character_f(comparisons)
     hits = sum(len({m[:2] for m in one.gold} & {m[:2] for m in one.found}) for one in comparisons)
@@ -76,7 +76,7 @@ def score_spans(comparisons: Sequence[Comparison], seed: int = 0) -> SpanScores:
     return SpanScores(partial, characters, exact, chance)
 
 
-def _character_f(comparisons: Sequence[Comparison]) -> tuple[float, float]:
+def _character_f(comparisons: Sequence[MarkedText]) -> tuple[float, float]:
     credit = overlap = found = gold = 0.0
     for one in comparisons:
         ours, theirs = _severities(one.found, len(one.text)), _severities(one.gold, len(one.text))
@@ -93,7 +93,7 @@ def _f(hits: float, found: float, gold: float) -> float:
 
 
 def _severities(spans: Iterable[Marked], length: int) -> NDArray[np.int8]:
-    """Of every character 0, or 1 in a minor and 2 in a major error."""
+    """Severity of every character: 0, 1 in a minor and 2 in a major error."""
     found = np.zeros(length, dtype=np.int8)
     for span in spans:
         level = 1 if span.severity == "minor" else 2
@@ -101,7 +101,7 @@ def _severities(spans: Iterable[Marked], length: int) -> NDArray[np.int8]:
     return found
 
 
-def _random(comparisons: Sequence[Comparison], seed: int) -> list[Comparison]:
+def _random(comparisons: Sequence[MarkedText], seed: int) -> list[MarkedText]:
     """Mark as many words at random as were marked in all texts together."""
     generator = random.Random(seed)
     words = [words_of(one.text, one.language) for one in comparisons]
@@ -112,7 +112,7 @@ def _random(comparisons: Sequence[Comparison], seed: int) -> list[Comparison]:
     )
     rate = marked / max(1, sum(map(len, words)))
     return [
-        Comparison(
+        MarkedText(
             one.text,
             one.language,
             one.gold,
@@ -163,18 +163,18 @@ def judge_perturbations(
 
 def _of_perturbed(
     made: Perturbed, spans: Sequence[ErrorSpan], language: str, crosslingual: bool
-) -> list[Comparison]:
+) -> list[MarkedText]:
     """The output and, where it lacks words of the reference, that too."""
     gold = tuple(Marked(*span, made.severity) for span in made.wrong)
-    found = [Comparison(made.text, language, gold, _marked(spans, "hypothesis"))]
+    found = [MarkedText(made.text, language, gold, _marked(spans, "hypothesis"))]
     if made.missing and not crosslingual:
         missing = tuple(Marked(*span, made.severity) for span in made.missing)
-        found.append(Comparison(made.original, language, missing, _marked(spans, "reference")))
+        found.append(MarkedText(made.original, language, missing, _marked(spans, "reference")))
     return found
 
 
 def _is_found(made: Perturbed, spans: Sequence[ErrorSpan]) -> bool:
-    """Whether a mistake is marked as a major error, in the output or as missing."""
+    """Whether an error is marked as major, in the output or as missing."""
     sides = (("hypothesis", made.wrong), ("reference", made.missing))
     return any(
         span.part == part and span.severity == "major" and span.start < end and start < span.end
@@ -219,5 +219,5 @@ def judge_annotations(
             for error in ratings.errors[row] or ()
             if error.span is not None and not error.in_source
         )
-        comparisons.append(Comparison(own.hypothesis, target, gold, _marked(result.spans, "hypothesis")))
+        comparisons.append(MarkedText(own.hypothesis, target, gold, _marked(result.spans, "hypothesis")))
     return SpanResult(judgments.place, len(comparisons), score_spans(comparisons, seed))

@@ -9,7 +9,7 @@ from prism_mt.generate.generator import Hypothesis
 from prism_mt.generate.nbest import Record
 
 
-class Comparison(NamedTuple):
+class HypothesisPair(NamedTuple):
     """A candidate and what it is compared with."""
 
     hypothesis: str
@@ -20,7 +20,7 @@ class Comparison(NamedTuple):
     """Record number, from 1."""
 
 
-Utility = Callable[[Iterable[Comparison]], Iterator[float]]
+Utility = Callable[[Iterable[HypothesisPair]], Iterator[float]]
 """Rates every candidate (higher is better), in the order of the comparisons."""
 
 
@@ -40,7 +40,7 @@ def rerank(
     waiting: deque[tuple[str, Counter[str], Counter[str]]] = deque()
     given = None if references is None else iter(references)
 
-    def comparisons() -> Iterator[Comparison]:
+    def comparisons() -> Iterator[HypothesisPair]:
         for number, record in enumerate(records, start=first):
             counts = Counter(one.text for one in record.hypotheses)
             others = counts if given is None else Counter(next(given))
@@ -48,7 +48,7 @@ def rerank(
             for reference in (None,) if by_source else tuple(others):
                 # Grouped by reference: engines encode what is given once for all that is scored against it.
                 for hypothesis in counts:
-                    yield Comparison(hypothesis, reference, record.source, number)
+                    yield HypothesisPair(hypothesis, reference, record.source, number)
 
     values = utility(comparisons())
     for value in values:

@@ -21,7 +21,7 @@ class EvaluateMetric:
     """A metric with the methods of `evaluate.load(NAME)`: `add`, `add_batch`, `compute`; `evaluate.combine` takes it.
 
     `compute` returns `score` (of all), `scores` (of each prediction), `signature` and `lower_is_better`. A prediction
-    may have several references, every one as many.
+    may have several references, but all must have the same number.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class EvaluateMetric:
         """Add `predictions`, and their `references` or `sources` or both."""
         for name, values in columns.items():
             if name not in self._added:
-                raise PrismError(f"there is no {name!r}: give {', '.join(_COLUMNS)}")
+                raise PrismError(f"no argument {name!r}; known: {', '.join(_COLUMNS)}")
             self._added[name] += [] if values is None else list(values)
 
     def compute(self, **columns: Iterable[Any] | None) -> dict[str, Any]:
@@ -107,12 +107,12 @@ class MbrMetric:
 
     @property
     def HIGHER_IS_BETTER(self) -> bool:
-        """As mbrs spells it."""
+        """The trait under its name in mbrs."""
         return not self.metric.lower_is_better
 
     @property
     def device(self) -> "torch.device":
-        """Where scores are, which is not where they are computed."""
+        """Device of the scores, which need not be where they are computed."""
         device: torch.device = _torch().device("cpu")
         return device
 

@@ -50,7 +50,7 @@ class EmbeddedLearned(ReducesReferences, HandlesOverlong):
 
     @cached_property
     def spec(self) -> MetricSpec:
-        """What its folder says."""
+        """The description in its folder."""
         return read_spec(self.folder)
 
     @property

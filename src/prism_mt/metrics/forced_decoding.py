@@ -3,8 +3,8 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from prism_mt.models.directory import ModelDirectory
 from prism_mt.text.subwords import OverlongPolicy
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A text, its language in the model's own code, and its name in messages."""
 
     text: str
@@ -41,7 +40,9 @@ class PairEncoder:
         self._target_limit = spec.architecture.max_positions - (len(spec.conventions.target) - 2)
         # The same reference occurs once per system and direction.
         self._source_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.source.encode(text)))
-        self._target_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.target.encode(text)))
+        self._target_ids = self._source_ids
+        if model.target is not model.source:
+            self._target_ids = lru_cache(maxsize=4096)(lambda text: tuple(model.target.encode(text)))
         self.cut: set[str] = set()
         """Texts that were too long and were truncated or windowed."""
 
@@ -68,13 +69,10 @@ class PairEncoder:
     def pairs(self, given: Text, scored: Text) -> list[Pair]:
         """One pair, or several windows of an overlong one."""
         source, target = self._source_ids(given.text), self._target_ids(scored.text)
-        too_long = [
-            (text, len(ids), limit)
-            for text, ids, limit in ((given, source, self._source_limit), (scored, target, self._target_limit))
-            if len(ids) > limit
-        ]
-        if too_long:
-            self._refuse_or_note(too_long)
+        if len(source) > self._source_limit or len(target) > self._target_limit:
+            self._refuse_or_note(
+                (given, len(source), self._source_limit), (scored, len(target), self._target_limit)
+            )
             if self._long == "window":
                 parts = max(
                     math.ceil(len(source) / self._source_limit), math.ceil(len(target) / self._target_limit)
@@ -108,11 +106,12 @@ class PairEncoder:
         given_tag = self._languages[given] if given is not None else None
         scored_tag = self._languages[scored] if scored is not None else None
         return Pair(
-            self._conventions.encode_source(list(source), given_tag, scored_tag),
-            self._conventions.encode_target(list(target), scored_tag),
+            self._conventions.encode_source(source, given_tag, scored_tag),
+            self._conventions.encode_target(target, scored_tag),
         )
 
-    def _refuse_or_note(self, too_long: list[tuple[Text, int, int]]) -> None:
+    def _refuse_or_note(self, *sides: tuple[Text, int, int]) -> None:
+        too_long = [side for side in sides if side[1] > side[2]]
         if self._long == "error":
             text, length, limit = too_long[0]
             raise PrismError(

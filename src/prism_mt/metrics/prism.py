@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import option
@@ -138,8 +138,7 @@ class PrismDual(PrismMetric):
         return (forward + backward) / 2 - abs(forward - backward)
 
 
-@dataclass(frozen=True)
-class _Decoding:
+class _Decoding(NamedTuple):
     """One forced decoding of a segment, possibly in windows, and its weight."""
 
     direction: str
@@ -287,7 +286,8 @@ class PrismScorer(Scorer):
             for decoding in decodings:
                 found = [next(scores) for _ in decoding.pairs]
                 ids, values = encoder.join(decoding.pairs, found, decoding.skipped)
-                parts.append(float(values.mean() if metric.reduction == "mean" else values.sum()))
+                total = float(values.sum())
+                parts.append(total / len(values) if metric.reduction == "mean" else total)
                 if tokens:
                     pieces = tuple(encoder.piece(index) for index in ids)
                     traces.append(TokenTrace(decoding.direction, pieces, tuple(float(value) for value in values)))

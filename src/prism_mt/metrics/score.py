@@ -155,7 +155,10 @@ def _languages(
     for name, given in (("lang", lang), ("src_lang", src_lang)):
         values = [given] * count if isinstance(given, str) else list(given)
         if len(values) != count:
-            raise PrismError(f"{name} has {len(values):,} languages, but there are {count:,} segments")
+            raise PrismError(f"{name} has length {len(values):,}, but there are {count:,} segments")
+        for number, value in enumerate(values, start=1):
+            if not isinstance(value, str):
+                raise PrismError(f"{name}, segment {number:,}: expected a string, not {type(value).__name__}")
         columns.append(values)
     return [Languages(*pair) for pair in zip(*columns, strict=True)]
 

@@ -21,7 +21,7 @@ Linear weights are (out, in), as torch and safetensors have them.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -127,11 +127,13 @@ class Conventions:
         """Whether a text cannot be encoded without its language."""
         return "source-tag" in self.source
 
-    def encode_source(self, pieces: list[int], source_tag: int | None, target_tag: int | None) -> tuple[int, ...]:
+    def encode_source(
+        self, pieces: Sequence[int], source_tag: int | None, target_tag: int | None
+    ) -> tuple[int, ...]:
         """The encoder's input for the pieces of a text."""
         return self._fill(self.source, pieces, source_tag, target_tag)
 
-    def encode_target(self, pieces: list[int], target_tag: int | None) -> tuple[int, ...]:
+    def encode_target(self, pieces: Sequence[int], target_tag: int | None) -> tuple[int, ...]:
         """The whole decoder sequence, including its start."""
         return self._fill(self.target, pieces, None, target_tag)
 
@@ -140,7 +142,7 @@ class Conventions:
         return slice(1 if len(self.target) > 1 and self.target[1] == "target-tag" else 0, len(target) - 1)
 
     def _fill(
-        self, symbols: tuple[Symbol, ...], pieces: list[int], source_tag: int | None, target_tag: int | None
+        self, symbols: tuple[Symbol, ...], pieces: Sequence[int], source_tag: int | None, target_tag: int | None
     ) -> tuple[int, ...]:
         special = {
             "eos": self.eos,

@@ -20,7 +20,7 @@ _PLACES = (
     *((3, 3, "left", "bottom"), (3, -3, "left", "top"), (-3, 3, "right", "bottom"), (-3, -3, "right", "top")),
     *((0, 9, "center", "bottom"), (0, -9, "center", "top"), (-6, 9, "right", "bottom"), (-6, -9, "right", "top")),
 )
-"""Where a name may stand beside its point, the best first: distances in points, and which side is there."""
+"""Positions of a label beside its point, the best first: offsets in points, and alignment."""
 
 
 @dataclass(frozen=True)

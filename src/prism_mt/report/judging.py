@@ -12,9 +12,9 @@ from prism_mt.evaluation.judge import (
     Part,
     average_suite,
     judge_parts,
+    judge_scores,
     pooled_accuracy,
 )
-from prism_mt.evaluation.judge import judge as judge_scores
 from prism_mt.evaluation.judgments import Judgments
 from prism_mt.evaluation.levels import Resampling
 from prism_mt.evaluation.protocols import Protocol, Suite, get_protocol

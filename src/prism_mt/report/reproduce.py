@@ -12,7 +12,7 @@ from typing import Any
 from prism_mt._core.cache import Store
 from prism_mt._core.environment import peak_memory
 from prism_mt.engines.config import EngineConfig
-from prism_mt.evaluation.studies.base import Comparison, Study, StudyResult, Verdict
+from prism_mt.evaluation.studies.base import ComparedCell, Study, StudyResult, Verdict
 from prism_mt.evaluation.studies.data import DataFolder, default_data_folder
 from prism_mt.evaluation.studies.registry import find_studies
 from prism_mt.evaluation.studies.run import run_studies
@@ -195,7 +195,7 @@ def studies_table(studies: Sequence[Study], data: DataFolder) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _shown(study: Study, cell: Comparison | None) -> str | None:
+def _shown(study: Study, cell: ComparedCell | None) -> str | None:
     if cell is None:
         return None
     digits = study.table.decimals(cell.row, cell.column)
@@ -210,7 +210,7 @@ def _shown(study: Study, cell: Comparison | None) -> str | None:
     return f"{ours} {mark}" if cell.verdict == "equal" else f"{ours} {mark}{cell.published:.{digits}f}"
 
 
-def _reasons(cells: Sequence[Comparison]) -> list[str]:
+def _reasons(cells: Sequence[ComparedCell]) -> list[str]:
     """What cells that were not run need, with the rows that need it."""
     needs: dict[str, dict[str, None]] = {}
     for cell in cells:

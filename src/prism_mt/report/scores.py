@@ -1,15 +1,19 @@
 """Scores as text, TSV, JSON and WMT metrics task files."""
 
 import json
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Literal
 
+from prism_mt._core.errors import PrismError
+from prism_mt._core.files import write_atomically
 from prism_mt._core.terminal import printable
 from prism_mt.metrics.base import SegmentScore
 from prism_mt.metrics.scores import Scores, SystemScores
-from prism_mt.report.errors import write_error_lines, write_error_rows
+from prism_mt.report.errors import write_error_lines, write_error_rows, write_wmt_spans
 from prism_mt.report.table import Column, Table, Value, number, render_all
 
 ScoreFormat = Literal["text", "tsv", "json"]
@@ -202,6 +206,26 @@ class ScoreReport:
         return Table(
             tuple(columns), tuple(rows), signatures=tuple(dict.fromkeys(r.signature for r in self.results))
         )
+
+
+def write_wmt(scores: Scores, folder: Path) -> None:
+    """Write `METRIC-REFERENCE.seg.score` and `.sys.score`, lines of system and score, as in the WMT metrics task."""
+    for system in scores.systems:
+        if re.search(r"[\t\n\r]", system):
+            raise PrismError(
+                f"the system's name {system!r} has a tab or a line break, which this format cannot hold"
+            )
+    if any(own.spans is not None for own in scores.values()):
+        write_wmt_spans(scores, folder)
+    references = "+".join(Path(lines.name).name for lines in scores.text.references) if scores.text else ""
+    for metric, own in scores.items():
+        against = references if "ref" in own.needs and references else "src"
+        name = re.sub(r"[^\w.+-]", "_", f"{metric}-{against}")
+        with write_atomically(folder / f"{name}.seg.score") as handle:
+            for one in own:
+                handle.writelines(f"{one.system}\t{score!r}\n" for score in one.segments.tolist())
+        with write_atomically(folder / f"{name}.sys.score") as handle:
+            handle.writelines(f"{one.system}\t{one.score!r}\n" for one in own)
 
 
 def _cell(text: str) -> str:

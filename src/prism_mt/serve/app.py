@@ -78,7 +78,7 @@ def make_app(
         several = {
             "metrics": [{"metric": one.metric.name, **own} for one, own in zip(answers, found, strict=True)]
         }
-        # Made here: what FastAPI would do, to look at every number, takes longer.
+        # Rendered here: FastAPI would validate every number, which takes longer.
         return Response(json.dumps(several if wanted.metrics else found[0]), media_type="application/json")
 
     @app.post("/report", response_class=HTMLResponse, openapi_extra=_body(ReportRequest), responses=_TROUBLE)
@@ -97,7 +97,7 @@ def make_app(
 
 
 def _add_pages(app: FastAPI, scorer: ScoringThreads, models: Sequence[str]) -> None:
-    """Add what can be looked at without sending texts."""
+    """Add the routes that need no texts."""
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def form() -> str:

@@ -91,7 +91,7 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the port; who connects from now on waits until the server answers."""
+    """Open the port; connections made from now on wait until the server answers."""
     try:
         [(family, kind, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         found = socket.socket(family, kind)

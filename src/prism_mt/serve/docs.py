@@ -1,4 +1,4 @@
-"""The interface described for people: FastAPI's own page would load scripts from elsewhere."""
+"""The API reference as a page: FastAPI's own would load scripts from another host."""
 
 import json
 from collections.abc import Iterator, Mapping

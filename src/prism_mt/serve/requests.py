@@ -41,7 +41,7 @@ class Limits:
 
 
 def _listed(given: object) -> object:
-    """One reference is as good as a list of one."""
+    """Accept one reference as a list of one."""
     return [given] if isinstance(given, list) and given and all(isinstance(text, str) for text in given) else given
 
 
@@ -71,7 +71,9 @@ class ScoreRequest(Texts):
 
     cand: list[str] = Field(min_length=1, description="outputs of one system")
     metric: str = Field(default="prism-ref", description="name of a metric")
-    metrics: list[str] = Field(default=[], description="names of several, each of which is answered in `metrics`")
+    metrics: list[str] = Field(
+        default=[], description="names of several metrics, listed under `metrics` in the response"
+    )
     options: dict[str, Any] = Field(default={}, description="options of the metric, by name")
     tokens: bool = Field(default=False, description="also return every piece with its log-probability")
     spans: bool = Field(default=False, description="also return errors: wrong and missing words, with severity")
@@ -116,19 +118,19 @@ class ScoreAnswer(BaseModel):
 
 
 class MetricAnswer(ScoreAnswer):
-    """What `POST /score` answers for each of several metrics."""
+    """Response of `POST /score` for each of several metrics."""
 
     metric: str
 
 
 class SeveralAnswer(BaseModel):
-    """What `POST /score` answers when `metrics` were asked for."""
+    """Response of `POST /score` to a request with `metrics`."""
 
     metrics: list[MetricAnswer]
 
 
 class Health(BaseModel):
-    """What `GET /health` answers."""
+    """Response of `GET /health`."""
 
     status: Literal["ok"]
     version: str
@@ -247,7 +249,7 @@ def check_texts(
 
 
 def _check_size(wanted: Texts, systems: dict[str, list[str]], metrics: int, limit: Limits) -> None:
-    """Count by adding up lengths only: this must not be work itself."""
+    """Count by adding up lengths only: the check itself must be cheap."""
     outputs = sum(map(len, systems.values()))
     for found, most, what in (
         (len(systems), limit.systems, "systems"),

@@ -83,6 +83,6 @@ def _result(answers: "asyncio.Future[list[_Answer]]") -> list[_Answer]:
 
 
 def _take_note(answers: "asyncio.Future[Any]") -> None:
-    """Look at the end of what nobody waited for, which asyncio would otherwise complain about."""
+    """Retrieve a result that nobody waited for, about which asyncio would otherwise complain."""
     if not answers.cancelled():
         answers.exception()

@@ -163,7 +163,7 @@ def _work(pipe: Connection) -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let a signal end the work inside; before and after it the signal means nothing."""
+    """Let a signal end the work inside; before and after it, the signal is ignored."""
     if _INTERRUPT is None:
         yield
         return

@@ -226,6 +226,8 @@ def _rank(wanted: _Tag | None, offered: _Tag | None) -> tuple[bool, bool, bool] 
 def _words(text: str) -> str:
     """The words of a text that reveal its language, cut to a sufficient length."""
     text = text[:_DETECTOR_INPUT].replace("\n", " ")
+    if not _NO_WORD.search(text):
+        return text
     return _ASCII_TOKEN.sub(lambda token: " " if _NO_WORD.search(token[0]) else token[0], text)
 
 

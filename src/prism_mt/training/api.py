@@ -61,7 +61,7 @@ def train(
     from prism_mt.training.translation.export import export_model
     from prism_mt.training.translation.objective import TranslationObjective
 
-    return _run(found, partial(TranslationObjective, found), partial(export_model, found), fresh, export_only)
+    return _run(found, TranslationObjective, export_model, fresh, export_only)
 
 
 def finetune(
@@ -84,13 +84,7 @@ def finetune(
     from prism_mt.training.ranking.export import export_finetuned
     from prism_mt.training.ranking.objective import RankingObjective
 
-    return _run(
-        found,
-        partial(RankingObjective, found, offline=offline),
-        partial(export_finetuned, found),
-        fresh,
-        export_only,
-    )
+    return _run(found, partial(RankingObjective, offline=offline), export_finetuned, fresh, export_only)
 
 
 def train_metric(
@@ -108,13 +102,7 @@ def train_metric(
     from prism_mt.training.regression.export import export_metric
     from prism_mt.training.regression.objective import RegressionObjective
 
-    return _run(
-        found,
-        partial(RegressionObjective, found, offline=offline),
-        partial(export_metric, found),
-        fresh,
-        export_only,
-    )
+    return _run(found, partial(RegressionObjective, offline=offline), export_metric, fresh, export_only)
 
 
 def _changed(
@@ -135,7 +123,7 @@ def _changed(
 
 
 def _warn_of_name(name: str) -> None:
-    """Warn where signatures would call the new model as one that comes with the package."""
+    """Warn if signatures would give the new model the name of one that comes with the package."""
     if name in EMBEDDED:
         _LOG.warning(
             "the new model will sign as %s, like the one that comes with the package: choose another name", name
@@ -154,9 +142,9 @@ def _need_torch(purpose: str) -> None:
 
 
 def _run(
-    config: RunConfig,
-    start: "Callable[[World], Objective[Any]]",
-    export: Callable[[], Path],
+    config: AnyConfig,
+    start: "Callable[[AnyConfig, World], Objective[Any]]",
+    export: Callable[[AnyConfig], Path],
     fresh: bool,
     export_only: bool,
 ) -> TrainingResult:
@@ -165,7 +153,7 @@ def _run(
     A run stopped by a signal writes nothing, but `export_only` can do so later.
     """
     if export_only:
-        return TrainingResult(export(), finished=False, steps=0)
+        return TrainingResult(export(config), finished=False, steps=0)
     # The lock comes first: a second run must not even wait for its other processes.
     first = int(os.environ.get("RANK", "0")) == 0
     with lock_folder(config.output, "training") if first else contextlib.nullcontext():
@@ -173,10 +161,12 @@ def _run(
         progress = loop.progress
         wanted = loop.world.first and (finished or loop.stop.out_of_time)
         best = progress.best if progress.best > float("-inf") else None
-        return TrainingResult(export() if wanted else None, finished, progress.step, best)
+        return TrainingResult(export(config) if wanted else None, finished, progress.step, best)
 
 
-def _train(config: RunConfig, start: "Callable[[World], Objective[Any]]", resume: bool) -> "tuple[Loop, bool]":
+def _train(
+    config: AnyConfig, start: "Callable[[AnyConfig, World], Objective[Any]]", resume: bool
+) -> "tuple[Loop, bool]":
     """Run the loop; return it and whether it finished."""
     import torch
 
@@ -187,7 +177,7 @@ def _train(config: RunConfig, start: "Callable[[World], Objective[Any]]", resume
         torch.set_num_threads(config.threads)
     world = join_world(config.device)
     try:
-        loop = Loop(start(world), config, world, resume)
+        loop = Loop(start(config, world), config, world, resume)
         return loop, loop.run()
     finally:
         leave_world(world)

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from prism_mt.evaluation.studies.base import Comparison, Study, StudyResult, Verdict, compare_cells
+from prism_mt.evaluation.studies.base import ComparedCell, Study, StudyResult, Verdict, compare_cells
 from prism_mt.evaluation.studies.published import PublishedTable
 
 TABLE = PublishedTable(
@@ -63,7 +63,7 @@ def test_values_that_were_rounded_twice() -> None:
 
 def test_points_of_a_figure_have_nothing_to_be_compared_with() -> None:
     figure = dataclasses.replace(TABLE, rows={}, figure=True)
-    point = Comparison("x", "a", None, 1.5, "unpublished")
+    point = ComparedCell("x", "a", None, 1.5, "unpublished")
     assert result(figure, x_a=1.5).cells == (point,)
     study = Study(figure.id, "somebody", figure)
     assert compare_cells(study, {("x", "a"): 1.5}, segments=3).cells == (point,)

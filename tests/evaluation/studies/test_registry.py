@@ -34,4 +34,4 @@ def test_states() -> None:
     assert known["bawden2020/subset"].state == "from public scores and texts"
     assert known["vamvas2023/table4"].state == "from public scores and texts, more with a model"
     assert known["thompson2020/figure3"].state == "with a model (m39v1 for the published figures)"
-    assert known["thompson2020/bias"].state == "needs what is not public"
+    assert known["thompson2020/bias"].state == "needs data that is not public"

@@ -23,7 +23,7 @@ class Share(Filter):
     config: Config
 
     def check(self) -> None:
-        """Check that the share is one."""
+        """Check that the share is between 0 and 1."""
         if not 0 < self.config.share <= 1:
             raise PrismError("share of the share step must be above 0 and at most 1")
 

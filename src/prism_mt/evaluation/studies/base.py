@@ -41,14 +41,14 @@ class Study:
     def state(self) -> str:
         """What running the study takes, in a few words."""
         if self.run is None:
-            return "needs what is not public"
+            return "needs data that is not public"
         if self.model == "required":
             return "with a model (m39v1 for the published figures)"
         return "from public scores and texts" + (", more with a model" if self.model == "optional" else "")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedCell:
     """One cell: our value and the published one."""
 
     row: str
@@ -65,7 +65,7 @@ class StudyResult:
     """All cells of one study."""
 
     study: Study
-    cells: tuple[Comparison, ...]
+    cells: tuple[ComparedCell, ...]
     model: str | None = None
     """The model that computed the rows that need one."""
     segments: int | None = None
@@ -82,7 +82,7 @@ def compare_cells(study: Study, ours: Cells, model: str | None = None, segments:
     found = [_compare(table, row, column, value, ours) for row, column, value in table.cells()]
     printed = {(cell.row, cell.column) for cell in found}
     found += [
-        Comparison(row, column, None, value, "unpublished")
+        ComparedCell(row, column, None, value, "unpublished")
         for (row, column), value in ours.items()
         if (row, column) not in printed and table.figure
     ]
@@ -92,16 +92,16 @@ def compare_cells(study: Study, ours: Cells, model: str | None = None, segments:
     return StudyResult(study, tuple(found), model, segments)
 
 
-def _compare(table: PublishedTable, row: str, column: str, published: float, ours: Cells) -> Comparison:
+def _compare(table: PublishedTable, row: str, column: str, published: float, ours: Cells) -> ComparedCell:
     value = ours.get((row, column), math.nan)
     if math.isnan(value):
         need = table.needs.get(row, table.unavailable)
         reason = "a translation model (--model)" if need == MODEL else need
-        return Comparison(row, column, published, None, "not run", reason)
+        return ComparedCell(row, column, published, None, "not run", reason)
     digits = table.decimals(row, column)
     if table.significant:
         value = float(f"{value:.{table.significant}g}") if digits else value
     if f"{value:.{digits}f}" == f"{published:.{digits}f}":
-        return Comparison(row, column, published, value, "equal")
+        return ComparedCell(row, column, published, value, "equal")
     near = abs(round(value, digits) - published) <= table.allowance(row, column) + _HALF
-    return Comparison(row, column, published, value, "close" if near else "different")
+    return ComparedCell(row, column, published, value, "close" if near else "different")

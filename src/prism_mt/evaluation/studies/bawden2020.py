@@ -29,7 +29,7 @@ _FILES = {
     "human": "human/{family}-human-syslevel",
 }
 _PLAIN = {"parbleu": "sacreBLEU", "parmeteor": "Meteor"}
-"""What the scores without paraphrases are called, by family of metrics."""
+"""Names of the scores without paraphrases, by family of metrics."""
 _RELATIVE = frozenset(["parbleu"])
 """Families whose gains are printed in percent."""
 _PAIRS = ("de-en", "fi-en", "gu-en", "kk-en", "lt-en", "ru-en", "zh-en")

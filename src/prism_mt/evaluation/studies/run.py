@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import suggestion
-from prism_mt.evaluation.studies.base import Cells, Comparison, Study, StudyResult, compare_cells
+from prism_mt.evaluation.studies.base import Cells, ComparedCell, Study, StudyResult, compare_cells
 from prism_mt.evaluation.studies.data import missing_file
 from prism_mt.evaluation.studies.workspace import Workspace
 
@@ -72,5 +72,7 @@ def _check_rows(chosen: Sequence[Study], work: Workspace) -> None:
 
 
 def _not_run(study: Study, reason: str) -> StudyResult:
-    cells = [Comparison(row, column, value, None, "not run", reason) for row, column, value in study.table.cells()]
+    cells = [
+        ComparedCell(row, column, value, None, "not run", reason) for row, column, value in study.table.cells()
+    ]
     return StudyResult(study, tuple(cells))

@@ -1,4 +1,4 @@
-"""Prism (Thompson and Post 2020): what public texts allow, and with a model the rows of Prism itself."""
+"""Prism (Thompson and Post 2020): what public texts suffice for and, with a model, the rows of Prism itself."""
 
 from prism_mt.evaluation.bias import outputs_as_paraphrases, score_by_bleu, score_paraphrases
 from prism_mt.evaluation.judgments import add_texts
@@ -20,7 +20,7 @@ _REFERENCE = "Jason went to school at the University of Madrid."
 _PIECE = "piece "
 _MARK = "▁"
 _ONLINE = "online-"
-"""Public services, which nobody submitted."""
+"""Online services, which were not submissions."""
 _LEXICAL: dict[str, Metric] = {
     "SENTBLEU": Bleu(effective_order=False),
     "CHRF": Chrf(beta=3, eps_smoothing=True),
@@ -178,6 +178,6 @@ def _translated(work: Workspace, model: str, pair: str) -> float:
 
 
 def _model(work: Workspace) -> str:
-    """The model of a study that is refused without one before it starts."""
+    """Return the model, which is checked for before the study starts."""
     assert work.model is not None
     return work.model

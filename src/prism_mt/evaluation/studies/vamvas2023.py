@@ -49,7 +49,7 @@ _PUBLISHED = {
 _COMPUTED: dict[str, Metric] = {"BLEU": Bleu(), "chrF": Chrf()}
 _PRISM = "Prism"
 _AUTHORS_PRICE = 5.0
-"""What a non-translation costs in the authors' code."""
+"""Penalty of a non-translation in the authors' code."""
 _DRAWS = 20
 _TAU = Correlation("kendall-b")
 
@@ -128,7 +128,7 @@ def reference_counts(work: Workspace, table: PublishedTable) -> Cells:
 
 @runs("vamvas2023/data", files=("wmt20_mqm_en-de.jsonl.xz", "wmt20_mqm_zh-en.jsonl.xz"))
 def training_pairs(work: Workspace, table: PublishedTable) -> Cells:
-    """Sizes of the training data, with the authors' price of a non-translation."""
+    """Sizes of the training data, with the authors' penalty for a non-translation."""
     found = {}
     for pair in table.columns:
         judgments = score_from_errors(work.judgments(f"wmt20_mqm_{pair}.jsonl.xz", pair), _AUTHORS_PRICE)

@@ -1,4 +1,4 @@
-"""The probability that a person would mark no error in a segment: logistic regression on what its words look like."""
+"""The probability that a person would mark no error in a segment: logistic regression on features of its words."""
 
 import json
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ WIDTH = 14
 
 @dataclass(frozen=True, eq=False)
 class ErrorFree:
-    """A calibrated judge of segments."""
+    """A calibrated classifier of segments."""
 
     mean: Array
     scale: Array
@@ -35,7 +35,7 @@ class ErrorFree:
 
 
 def save_error_free(judges: Mapping[Part, ErrorFree], path: Path, model: ModelDirectory) -> None:
-    """Write the judges of one model."""
+    """Write the classifiers of one model."""
     content: dict[str, Any] = {
         "model": model.digest,
         **{
@@ -53,7 +53,7 @@ def save_error_free(judges: Mapping[Part, ErrorFree], path: Path, model: ModelDi
 
 
 def load_error_free(model: ModelDirectory, part: Part) -> ErrorFree:
-    """Read the judge in a model's folder for outputs with references, or with sources."""
+    """Read the classifier in a model's folder for outputs with references, or with sources."""
     path = model.folder / FILE
     name = model.spec.name or str(model.folder)
     command = f"calibrate it with `prism metric error-free --model {name}`"

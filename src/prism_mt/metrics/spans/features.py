@@ -12,7 +12,7 @@ from prism_mt.metrics.spans.units import Unit
 
 Array = NDArray[np.float32]
 FLOOR = -16.0
-"""Log-probabilities below are all the same surprise."""
+"""Log-probabilities are clipped here: below, a piece is just surprising."""
 NAMES = (
     "sum", "lowest", "mean", "first", "last", "pieces", "characters", "next_piece", "before", "after",
     "sentence", "other_sentence", "below_sentence", "rank", "digits", "capital", "place", "length_ratio", "length",
@@ -23,7 +23,7 @@ NAMES = (
 )  # fmt: skip
 """Names of the features, in their order."""
 _LONGEST_CHANGE = 6
-"""Longer runs of words that differ are all alike."""
+"""Longer runs of differing words count as this long."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _match_features(side: Side, other: Side, others: Array) -> Array:
     steps = np.clip(np.diff(best) - 1, -5, 5)
     table[1:, 10] = steps
     table[:-1, 11] = steps
-    # Where a word is missing, what stands before and after its place reads badly.
+    # Where a word is missing, the words around the gap become improbable.
     table[1:, 12] = others[best[:-1], 4]
     table[:-1, 13] = others[best[1:], 3]
     return table

@@ -116,7 +116,7 @@ class SpanReader:
 
 @dataclass(frozen=True, eq=False)
 class FoundErrors:
-    """The spans of a segment, and numbers about its words that tell how likely it has any error."""
+    """The spans of a segment, and the features that predict whether it has any error."""
 
     spans: tuple[ErrorSpan, ...]
     summary: Array
@@ -157,7 +157,7 @@ class JudgedWords:
 
 
 def layer_of(model: ModelDirectory) -> int:
-    """Which layer's vectors are compared: past the middle, where words of one meaning are nearest."""
+    """Which layer's vectors are compared: past the middle, where words with the same meaning are closest."""
     return max(1, round(0.6 * model.spec.architecture.encoder_layers))
 
 

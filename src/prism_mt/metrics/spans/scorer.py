@@ -40,7 +40,7 @@ class ErrorScorer(Scorer):
                 yield replace(result, tokens=result.tokens if tokens else (), spans=errors.spans, error_free=free)
 
     def signature(self, references: int = 1) -> str:
-        """Return that of the scorer: spans change no score."""
+        """Return the signature of the scorer: spans change no score."""
         return self._scorer.signature(references)
 
 

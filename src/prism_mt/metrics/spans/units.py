@@ -1,4 +1,4 @@
-"""The words of a text as groups of pieces: what is marked as an error, or not."""
+"""The words of a text as groups of pieces: the units that are marked as errors."""
 
 import unicodedata
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Pairs of texts to make mistakes in: a small sample of every language from large files."""
+"""Pairs of texts to insert errors into: a small sample of every language from large files."""
 
 import random
 from collections.abc import Collection, Iterator, Sequence
@@ -12,7 +12,7 @@ from prism_mt.text.languages import find_language
 from prism_mt.text.words import words_of
 
 _SHORTEST, _LONGEST = 5, 60
-"""Words of a text; shorter ones have no room for mistakes, longer ones cost more than they teach."""
+"""Words of a text; shorter ones have no room for errors, longer ones cost more than they teach."""
 
 
 _Key = tuple[str, bool]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import Config, option
+from prism_mt._core.options import Config, option, option_of
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.error_free import RatedSegments, rated_segments, summaries
 from prism_mt.evaluation.readers import read_all_judgments
@@ -18,7 +18,7 @@ from prism_mt.metrics.prism import PrismRef, PrismSrc
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.error_free import FILE, ErrorFree, save_error_free
 from prism_mt.metrics.spans.features import Array
-from prism_mt.models.resolve import DEFAULT_MODEL
+from prism_mt.training.spans.train import SpanTraining
 
 _PENALTY = 1e-3
 
@@ -28,13 +28,11 @@ class ErrorFreeTraining(Config):
     """Options of `prism metric error-free`."""
 
     judgments: list[Path] = option("outputs with lists of errors (MQM)", positional=True, metavar="JUDGMENTS")
-    model: str = option("the model whose probabilities are read", DEFAULT_MODEL, metavar="M")
-    reference: str | None = option("which reference to use, if there are several", None, metavar="NAME")
+    model: str = option_of(SpanTraining, "model")
+    reference: str | None = option_of(SpanTraining, "reference")
     outputs: int = option("judged outputs per file", 1200, metavar="N", low=50)
     seed: int = option("random seed", 0, metavar="N", low=0)
-    output: Path | None = option(
-        "write here instead of into the model's folder", None, flags=("-o",), metavar="FILE"
-    )
+    output: Path | None = option_of(SpanTraining, "output")
 
 
 def calibrate(
@@ -68,7 +66,7 @@ def fit_logistic(table: Array, share: NDArray[np.float64]) -> ErrorFree:
     from scipy.optimize import minimize
 
     if share.min() == share.max():
-        raise PrismError("all outputs are alike, with errors or without: there is nothing to learn")
+        raise PrismError("either all outputs have errors or none has: there is nothing to learn")
     mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-3
     inputs = np.concatenate([(table - mean) / scale, np.ones((len(table), 1))], axis=1).astype(np.float64)
 

@@ -1,4 +1,4 @@
-"""Labeled words: mistakes made on purpose, whose places are known, and outputs in which people marked errors."""
+"""Labeled words: synthetic errors, whose places are known, and outputs in which people marked errors."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ from prism_mt.text.words import Span, has_spaces, words_of
 from prism_mt.training.spans.bitext import TextPair
 
 UNKNOWN = -1
-"""The label of a word of which nobody knows whether it is wrong."""
+"""The label of a word that may or may not be wrong."""
 _SEVERITIES = {"minor": 1, "major": 2}
 _PER_TEXT = 2
 """Mistakes made in each text that change a number, a name or a negation, and as many others."""
 _SHORT = 3
-"""Letters of articles and particles, which are left out by themselves."""
+"""Maximum length of articles and particles, which may be dropped on their own."""
 _CHUNK = 64
 
 
@@ -54,7 +54,7 @@ class Labeled:
 
 
 def perturbed_examples(pairs: Sequence[TextPair], seed: int) -> list[Example]:
-    """Make mistakes in one text of every pair, and none in a copy of it."""
+    """Insert errors into one text of every pair, and none into a copy of it."""
     generator = random.Random(seed)
     by_language: dict[str, list[TextPair]] = {}
     for pair in pairs:
@@ -73,7 +73,7 @@ def perturbed_examples(pairs: Sequence[TextPair], seed: int) -> list[Example]:
 
 
 def _choose(made: Sequence[Perturbed], generator: random.Random) -> list[Perturbed]:
-    """As many mistakes of critical kinds, which many texts have no place for, as of the others."""
+    """Choose as many errors of critical kinds, which many texts have no place for, as of the others."""
     found: list[Perturbed] = []
     for critical in (True, False):
         own = [one for one in made if (one.kind in CRITICAL) == critical]
@@ -82,7 +82,7 @@ def _choose(made: Sequence[Perturbed], generator: random.Random) -> list[Perturb
 
 
 def _without_short_word(pair: TextPair, generator: random.Random) -> list[Example]:
-    """Leave out an article or a particle, which is a minor error beside the text itself."""
+    """Drop an article or a particle, a minor error compared with the text itself."""
     text = pair.text
     spans = [
         (start, end)
@@ -97,7 +97,7 @@ def _without_short_word(pair: TextPair, generator: random.Random) -> list[Exampl
 
 
 def _with_mistake(pair: TextPair, made: Perturbed) -> list[Example]:
-    """A mistake beside the other text of the pair and, for translations, beside the untouched text itself."""
+    """Compare an error with the other text of the pair and, for translations, with the original text itself."""
     # What is missing is known only in the text itself, and what a wrong word replaces is not missing.
     against_other = _example(pair, made.text, made.wrong, None, made.severity)
     if pair.is_paraphrase:
@@ -109,7 +109,7 @@ def _with_mistake(pair: TextPair, made: Perturbed) -> list[Example]:
 
 
 def _with_omission(pairs: Sequence[TextPair], seed: int) -> list[Example]:
-    """Words added to the other text are missing in the untouched one."""
+    """Words added to the other text are missing in the original one."""
     found = []
     by_language: dict[str, list[TextPair]] = {}
     for pair in pairs:

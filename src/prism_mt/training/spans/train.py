@@ -23,9 +23,9 @@ _LOG = logging.getLogger("prism_mt")
 _HIDDEN = 32
 _STEPS, _BATCH = 500, 2048
 _BETA = 2.0
-"""Weight of recall beside precision where thresholds are chosen."""
+"""Weight of recall relative to precision when thresholds are chosen."""
 _HELD_OUT = 8
-"""One in so many segments chooses the thresholds and is not trained on."""
+"""One segment in this many is held out to choose the thresholds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,18 +33,16 @@ class SpanTraining(Config):
     """Options of `prism metric spans`."""
 
     bitext: list[Path] = option(
-        "good translations and paraphrases to make mistakes in: TSV (language, language, text, text), or JSONL with "
+        "good translations and paraphrases to insert errors into: TSV (language, language, text, text), or JSONL with "
         "a text per language code",
         metavar="FILE",
     )
     judgments: list[Path] = option("outputs with lists of errors (MQM)", [], metavar="FILE")
     model: str = option("the model whose probabilities are read", DEFAULT_MODEL, metavar="M")
-    reference: str | None = option(
-        "which reference of the judgments, where there are several", None, metavar="NAME"
-    )
+    reference: str | None = option("which reference of the judgments, if there are several", None, metavar="NAME")
     pairs: int = option("pairs of texts per language", 40, metavar="N", low=4)
     judged: int = option("judged outputs per file", 400, metavar="N", low=0)
-    seed: int = option("another seed draws other texts and mistakes", 0, metavar="N", low=0)
+    seed: int = option("random seed for texts and errors", 0, metavar="N", low=0)
     output: Path | None = option(
         "write here instead of into the model's folder", None, flags=("-o",), metavar="FILE"
     )
@@ -157,7 +155,7 @@ def _fit_side(labeled: Sequence[Labeled], seed: int) -> dict[str, Array]:
 
 
 def _best_threshold(wrong: Array, truth: NDArray[np.bool_]) -> tuple[float, float]:
-    """The probability from which marking serves best, and the F1 there; an error missed is worse than a false alarm."""
+    """Return the best threshold and its F1; a missed error is worse than a false alarm."""
     order = np.argsort(-wrong)
     hits, marked, errors = np.cumsum(truth[order]), np.arange(1, len(order) + 1), max(1, int(truth.sum()))
     best = int(((1 + _BETA**2) * hits / (marked + _BETA**2 * errors)).argmax())
