@@ -56,7 +56,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def prepare(data: Path, folder: Path, encoder: str) -> None:
+def prepare(data: Path, folder: Path, encoder: str, layer: int | None) -> None:
     """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS; `-large` adds single ratings of WMT20.
 
     `-all` adds English-Russian, for metrics of all languages.
@@ -84,13 +84,15 @@ def prepare(data: Path, folder: Path, encoder: str) -> None:
             (f"{kind}-taught", ["taught"], "limits.epochs = 3\n"),
             (f"{kind}-after", ["wmt2016"], after),
         ):
-            settings = {
+            settings: dict[str, object] = {
                 "train": [f"{one}.tsv" for one in train],
                 "dev": ["wmt2015-all.tsv" if name.endswith("-all") else "wmt2015.tsv"],
                 "output": name,
                 "kind": kind,
                 "encoder": encoder,
             }
+            if layer is not None:
+                settings["layer"] = layer
             text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
             (folder / f"{name}.toml").write_text(text + more, encoding="utf-8")
 
@@ -288,6 +290,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
     parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
     parser.add_argument("--encoder", default="minilm", help="prepare, teach: encoder under the networks")
+    parser.add_argument("--layer", type=int, help="prepare: layer that the networks read instead of a mix of all")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
     parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed"))
     parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
@@ -297,7 +300,7 @@ def main() -> None:
     elif options.folder is None:
         parser.error(f"{options.what} needs a folder")
     elif options.what == "prepare":
-        prepare(options.data, options.folder, options.encoder)
+        prepare(options.data, options.folder, options.encoder, options.layer)
     elif options.what == "teach":
         teach(options.folder, options.encoder)
     else:
