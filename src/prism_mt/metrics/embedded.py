@@ -87,9 +87,11 @@ class PrismMix(UsesModel, ReducesReferences, HandlesOverlong):
     needs_language = True
 
     match_weight: float = option(
-        "prism-mix: weight of the cosines (bertscore) beside prism-ref", _MATCH_WEIGHT, low=0
+        "prism-mix: weight of the cosines (bertscore) beside prism-ref", _MATCH_WEIGHT, metavar="W", low=0
     )
-    learned_weight: float = option("prism-mix: weight of esim beside prism-ref", _LEARNED_WEIGHT, low=0)
+    learned_weight: float = option(
+        "prism-mix: weight of esim beside prism-ref", _LEARNED_WEIGHT, metavar="W", low=0
+    )
 
     @property
     def sum(self) -> Combined:

@@ -36,4 +36,6 @@ def test_states() -> None:
     assert known["bawden2020/subset"].state == "from public scores and texts"
     assert known["vamvas2023/table4"].state == "from public scores and texts, more with a model"
     assert known["thompson2020/figure3"].state == "with a model (m39v1 for the published figures)"
-    assert known["thompson2020/bias"].state.startswith("needs what is not public: the second reference of newstest2017")
+    assert known["thompson2020/bias"].state.startswith(
+        "needs what is not public: the second reference of newstest2017"
+    )
