@@ -1,9 +1,11 @@
 """Networks trained on judgments of outputs in English, as by Mathur et al. 2019: their data, a teacher, raters, speed.
 
     python benchmarks/learned_metrics.py prepare FOLDER     judgments of WMT15 and WMT16, a configuration per network
+                                                            (--encoder e5 --layer 9: over one layer of another encoder)
     python benchmarks/learned_metrics.py teach FOLDER       scores of a linear teacher, for networks to imitate first
     prism metric train FOLDER/esim.toml                     and so on, for those that are wanted
     prism metaeval wmt17_da_seg.tsv.xz --protocol wmt17-seg --metric bertr FOLDER/esim --encoder minilm
+    prism reproduce mathur2019/segments-to --data DATA --rows 'BERTR=bertr[encoder=e5]' 'TrainS ESIM=FOLDER/esim'
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
     python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
 
