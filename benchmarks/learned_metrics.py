@@ -1,9 +1,11 @@
 """Networks trained on judgments of outputs in English, as by Mathur et al. 2019: their data, a teacher, raters, speed.
 
     python benchmarks/learned_metrics.py prepare FOLDER     judgments of WMT15 and WMT16, a configuration per network
+                                                            (--encoder e5 --layer 9: over one layer of another encoder)
     python benchmarks/learned_metrics.py teach FOLDER       scores of a linear teacher, for networks to imitate first
     prism metric train FOLDER/esim.toml                     and so on, for those that are wanted
     prism metaeval wmt17_da_seg.tsv.xz --protocol wmt17-seg --metric bertr FOLDER/esim --encoder minilm
+    prism reproduce mathur2019/segments-to --data DATA --rows 'BERTR=bertr[encoder=e5]' 'TrainS ESIM=FOLDER/esim'
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
     python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
 
@@ -56,7 +58,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(handle, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def prepare(data: Path, folder: Path, encoder: str) -> None:
+def prepare(data: Path, folder: Path, encoder: str, layer: int | None) -> None:
     """WMT16 to train on, WMT15 to stop early, as in the paper's TrainS; `-large` adds single ratings of WMT20.
 
     `-all` adds English-Russian, for metrics of all languages.
@@ -84,13 +86,15 @@ def prepare(data: Path, folder: Path, encoder: str) -> None:
             (f"{kind}-taught", ["taught"], "limits.epochs = 3\n"),
             (f"{kind}-after", ["wmt2016"], after),
         ):
-            settings = {
+            settings: dict[str, object] = {
                 "train": [f"{one}.tsv" for one in train],
                 "dev": ["wmt2015-all.tsv" if name.endswith("-all") else "wmt2015.tsv"],
                 "output": name,
                 "kind": kind,
                 "encoder": encoder,
             }
+            if layer is not None:
+                settings["layer"] = layer
             text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
             (folder / f"{name}.toml").write_text(text + more, encoding="utf-8")
 
@@ -288,6 +292,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, help="figure1: only so many of the 2,000 segments")
     parser.add_argument("--epochs", type=int, default=20, help="figure1: at most so many")
     parser.add_argument("--encoder", default="minilm", help="prepare, teach: encoder under the networks")
+    parser.add_argument("--layer", type=int, help="prepare: layer that the networks read instead of a mix of all")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
     parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed"))
     parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
@@ -297,7 +302,7 @@ def main() -> None:
     elif options.folder is None:
         parser.error(f"{options.what} needs a folder")
     elif options.what == "prepare":
-        prepare(options.data, options.folder, options.encoder)
+        prepare(options.data, options.folder, options.encoder, options.layer)
     elif options.what == "teach":
         teach(options.folder, options.encoder)
     else:

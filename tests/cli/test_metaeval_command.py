@@ -104,7 +104,7 @@ def test_one_picture_and_an_output_file(
 
 def test_sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path, judgments: Path, noise: Path) -> None:
     words = ("sweep", judgments, "-m", "chrf", "-s", noise, "--test", judgments, "--test-scores", noise)
-    text = run(capsys, *words, "--steps", 2, "--standardize", "--format", "tsv")
+    text = run(capsys, *words, "--steps", 2, "--format", "tsv")
     assert text.splitlines()[1] == "noise\tchrf\tdevelopment\ttest"
     assert len(text.splitlines()) == 5
     pytest.importorskip("matplotlib")

@@ -1,5 +1,6 @@
 """Configurations scaled down by one number, and the configuration of Thompson & Post's appendix B."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def test_the_numbers_of_appendix_b() -> None:
     assert (config.vocabulary.size, config.shards.max_pieces) == (64_000, 200)
     kinds = [table["kind"] for table in config.step]
     assert kinds.index("margin") < kinds.index("cap", kinds.index("margin"))  # Kazakh is capped by margins
+
+
+def test_the_united_nations_corpus_is_capped_where_it_is_there(tmp_path: Path) -> None:
+    # A group without a source is refused, so that both are in comments.
+    text = (FOLDER / "prism39-corpus.toml").read_text("utf-8")
+    path = tmp_path / "with-un.toml"
+    path.write_text(re.sub(r"^# (?=\[\[|(path|group|kind|groups|pair) = )", "", text, flags=re.MULTILINE), "utf-8")
+    config = load_toml(path, CorpusConfig)
+    assert [one["pair"] for one in config.step if one.get("groups") == ["un"]] == [1_000_000]
+    assert len(config.source) == len(appendix_b().source) + 1
 
 
 def test_one_number_scales_all_counts() -> None:

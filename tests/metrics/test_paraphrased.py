@@ -70,6 +70,22 @@ def test_equal_to_sacrebleu_with_more_references(name: str, count: int | None, r
     assert found == pytest.approx(wanted.score)
 
 
+def test_segments_are_smoothed_as_chrf_plus_plus_does(tmp_path: Path) -> None:
+    # Neither output has a 6-gram: without smoothing that order is left out.
+    texts = [Segment("cat", ("cats sat",), None, 1), Segment("a bus", ("by bus",), None, 2)]
+    file = write(tmp_path / "par.jsonl", [text.references[0] for text in texts], [[], []])
+    scorer = ParChrf(paraphrases=0, paraphrase_file=file).open(Runtime(), Languages("en"))
+    for segment, found in zip(texts, scorer.score(texts), strict=True):
+        smooth, plain = (
+            CHRF(word_order=1, beta=3, eps_smoothing=smoothing)
+            .sentence_score(segment.hypothesis, list(segment.references))
+            .score
+            for smoothing in (True, False)
+        )
+        assert found.score == pytest.approx(smooth)
+        assert found.score != pytest.approx(plain, abs=0.1)
+
+
 def test_signature(file: Path) -> None:
     scorer = ParChrf(paraphrases=2, paraphrase_file=file).open(Runtime(), Languages("en"))
     assert scorer.signature().startswith("parchrf++|par:2-added|by:par.jsonl|nrefs:3|case:mixed|eff:no|nc:6|nw:1|")

@@ -14,7 +14,8 @@ from prism_mt.metrics.score import score  # noqa: E402
 from prism_mt.training.checkpoints import CheckpointFolder  # noqa: E402
 from prism_mt.training.distributed import World  # noqa: E402
 from prism_mt.training.regression.config import load_metric_config  # noqa: E402
-from prism_mt.training.regression.objective import RegressionObjective  # noqa: E402
+from prism_mt.training.regression.judgments import JudgedOutput  # noqa: E402
+from prism_mt.training.regression.objective import RegressionObjective, make_batches  # noqa: E402
 
 
 @pytest.mark.parametrize(("kind", "loss"), [("esim", "mse"), ("bilstm", "ranking"), ("bilstm-attention", "mse")])
@@ -42,6 +43,26 @@ def test_a_resumed_run_is_the_same_run(run: Path) -> None:
         assert torch.equal(tensor, halves[0][name]), name
     read = [(run / name / "valid.csv").read_text("utf-8") for name in ("whole", "out")]
     assert read[0] == read[1]
+
+
+def test_batches_are_of_about_the_same_length_and_never_cut_a_group() -> None:
+    rng = np.random.default_rng(0)
+    groups = [
+        [JudgedOutput("r" * length, "h" * length, float(n))] * 2
+        for n, length in enumerate(rng.integers(1, 99, 50))
+    ]
+    batches = make_batches(groups, 5, np.random.default_rng(1))
+    assert {len(batch) for batch in batches[:-1]} <= {4, 6}  # three groups, or what was left
+    assert sorted(row.score for batch in batches for row in batch) == sorted(2 * list(map(float, range(50))))
+    for batch in batches:
+        assert all(batch.count(row) == 2 for row in batch)
+        lengths = [len(row.other) for row in batch]
+        assert max(lengths) - min(lengths) < 35  # at random about 50
+    starts = [batch[0].score for batch in batches]
+    assert starts != [batch[0].score for batch in make_batches(groups, 5, np.random.default_rng(2))]
+    assert starts == [batch[0].score for batch in make_batches(groups, 5, np.random.default_rng(1))]
+    means = [np.mean([len(row.other) for row in batch]) for batch in batches]
+    assert means != sorted(means)  # short texts do not come first
 
 
 def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,7 +41,7 @@ class Study:
     def state(self) -> str:
         """What running the study takes, in a few words."""
         if self.run is None:
-            return "needs data that is not public"
+            return f"needs what is not public: {self.table.unavailable}"
         if self.model == "required":
             return "with a model (m39v1 for the published figures)"
         return "from public scores and texts" + (", more with a model" if self.model == "optional" else "")

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from prism_mt._core.errors import PrismError
-from prism_mt._core.options import suggestion
+from prism_mt._core.options import near
 from prism_mt.evaluation.studies.base import ModelUse, Run, Study
 from prism_mt.evaluation.studies.published import PAPERS, read_paper
 
@@ -59,6 +59,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
     for name in names:
         chosen = [one for one in known if name in ("all", one, one.partition("/")[0])]
         if not chosen:
-            raise PrismError(f"there is no study {name!r}{suggestion(name, [*PAPERS, *known])}")
+            papers = f"; papers: {', '.join(PAPERS)}; `prism reproduce list` shows their studies"
+            raise PrismError(f"there is no study {name!r}{near(name, [*PAPERS, *known]) or papers}")
         found.update((one, known[one]) for one in chosen)
     return list(found.values())

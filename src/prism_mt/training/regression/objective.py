@@ -36,7 +36,8 @@ class RegressionObjective:
     def __init__(self, config: MetricConfig, world: World, offline: bool = False) -> None:
         self.config, self.world = config, world
         self.train = [row for path in config.train for row in read_judged_outputs(path, config.side)]
-        self.dev = [row for path in config.dev for row in read_judged_outputs(path, config.side)]
+        dev = [row for path in config.dev for row in read_judged_outputs(path, config.side)]
+        self.dev = sorted(dev, key=_length)  # batches with little padding
         if len(self.train) < 2 or len(self.dev) < 3:
             raise PrismError("training a metric needs at least 2 judgments under `train` and 3 under `dev`")
         self.groups = _group(self.train)
@@ -78,15 +79,13 @@ class RegressionObjective:
         self._encode_all()
         epoch, done, examples = position or (0, 0, 0)
         while True:
-            order = np.random.default_rng([self.config.seed, epoch]).permutation(len(self.groups))
-            while done < len(order):
-                batch: list[JudgedOutput] = []
-                while done < len(order) and len(batch) < self.config.batch:
-                    batch += self.groups[order[done]]
-                    done += 1
+            batches = make_batches(
+                self.groups, self.config.batch, np.random.default_rng([self.config.seed, epoch])
+            )
+            for place, batch in enumerate(batches[done:], done + 1):
                 examples += len(batch)
                 tokens = sum(len(row.hypothesis.split()) for row in batch)
-                yield Update([batch], len(batch), tokens, (epoch, done, examples), examples)
+                yield Update([batch], len(batch), tokens, (epoch, place, examples), examples)
             epoch, done = epoch + 1, 0
 
     def loss(self, term: str, batch: list[JudgedOutput]) -> tuple[Tensor, Tensor]:
@@ -127,7 +126,7 @@ class RegressionObjective:
         settings = {name: getattr(self.config, name) for name in _KEPT}
         for name in ("train", "dev"):  # by content: paths depend on the working directory
             settings[name] = [sha256_of(path) for path in getattr(self.config, name)]
-        return {**settings, "encoder": self.spec.encoder_digest}
+        return {**settings, "encoder": self.spec.encoder_digest, "batches": "by length"}
 
     def weights(self) -> Weights:
         """The network's weights, not the encoder's."""
@@ -163,6 +162,28 @@ def _group(rows: Sequence[JudgedOutput]) -> list[list[JudgedOutput]]:
     for number, row in enumerate(rows):
         groups.setdefault(row.group or number, []).append(row)
     return list(groups.values())
+
+
+def make_batches(
+    groups: Sequence[Sequence[JudgedOutput]], size: int, rng: np.random.Generator
+) -> list[list[JudgedOutput]]:
+    """Batches of at least `size` outputs of about the same length, except the last one; in random order.
+
+    Lengths are blurred by a tenth, so that batches differ between epochs, as in the authors' training. With random
+    batches more than half of what the networks compute would be padding.
+    """
+    lengths = np.array([max(map(_length, group)) for group in groups])
+    batches: list[list[JudgedOutput]] = []
+    for place in np.argsort(lengths * rng.uniform(0.9, 1.1, len(groups)), kind="stable"):
+        if not batches or len(batches[-1]) >= size:
+            batches.append([])
+        batches[-1] += groups[place]
+    return [batches[place] for place in rng.permutation(len(batches))]
+
+
+def _length(row: JudgedOutput) -> int:
+    """Characters, which every script has."""
+    return len(row.other) + len(row.hypothesis)
 
 
 def _open_encoders(config: MetricConfig, offline: bool) -> tuple[StoredEncoder, StoredEncoder]:
