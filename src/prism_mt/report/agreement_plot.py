@@ -1,5 +1,6 @@
 """How metrics agree with people, as one figure: results as bars, and systems as points with their names."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,12 +109,13 @@ def _draw_scatters(box: Any, scatters: Sequence[Scatter]) -> Iterator[tuple[Any,
 
 
 def _name_points(panel: Any, scatter: Scatter) -> None:
-    """Label each point where the label covers nothing; the others stay unlabeled."""
+    """Label each point where the label covers nothing; the names of the others stand below the panel."""
     renderer = panel.figure.canvas.get_renderer()
     inside = panel.get_window_extent(renderer)
     dots = [panel.transData.transform(point) for point in zip(scatter.scores, scatter.human, strict=True)]
     taken = [_around(dot, 3.0) for dot in dots]
     taken.append(_note_correlation(panel, scatter, taken))
+    unlabeled = []
     for name, x, y in zip(scatter.systems, scatter.scores, scatter.human, strict=True):
         for dx, dy, side, edge in _PLACES:
             text = panel.annotate(
@@ -126,6 +128,12 @@ def _name_points(panel: Any, scatter: Scatter) -> None:
                 taken.append(box)
                 break
             text.remove()
+        else:
+            if np.isfinite([x, y]).all():
+                unlabeled.append(plain(name))
+    if unlabeled:
+        note = panel.get_xlabel() + "\n" + textwrap.fill(f"no room for: {', '.join(unlabeled)}", 60)
+        panel.set_xlabel(note, fontsize=6)
 
 
 def _note_correlation(panel: Any, scatter: Scatter, taken: Sequence[Any]) -> Any:

@@ -56,6 +56,7 @@ def plot_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
         panel.set_yticks(range(systems), names)
         panel.margins(y=0.5 / systems)
         panel.set_xlabel(plain(one.metric.metric) + (" (lower is better)" if one.metric.lower_is_better else ""))
+    figure.suptitle("Systems from best to worst, with 95 % intervals")
     save_figure(figure, path)
 
 
