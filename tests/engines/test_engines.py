@@ -217,7 +217,7 @@ def test_what_targets_of_a_source_have_in_common_is_decoded_once(
 
     first, second = pairs_of(model)[4:6]
     beginning = first.target[:-1]
-    targets = [first.target, (*beginning, 7, 2), (*beginning, 7, 8, 2), (*beginning, 9, 2), beginning[:4] + (2,)]
+    targets = [first.target, (*beginning, 7, 2), (*beginning, 7, 8, 2), (*beginning, 9, 2), (*beginning[:4], 2)]
     pairs = [Pair(source, target) for source in (first.source, second.source) for target in targets]
     alone = [score(engine, [pair])[0] for pair in pairs]
     monkeypatch.setattr(engine.packed._decoder, "embed", watched)
