@@ -14,10 +14,10 @@ import argparse
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import prism_mt
 from prism_mt.engines import packed
@@ -47,15 +47,6 @@ def own_rows(targets: Sequence[Sequence[int]], counts: Sequence[int]) -> SharedP
     rows = iter(found.counts)
     found.counts = [sum(next(rows) for _ in range(count)) for count in counts]
     return found
-
-
-@contextmanager
-def without_shared_prefixes() -> Iterator[None]:
-    packed.share_prefixes = own_rows
-    try:
-        yield
-    finally:
-        packed.share_prefixes = share_prefixes
 
 
 def without_sharing(engine: TorchEngine) -> Callable[[Sequence[Pair]], Any]:
@@ -105,7 +96,7 @@ def systems(engine: TorchEngine, model: ModelDirectory, data: Path, segments: in
     alone = [seconds(engine, one)]
     prefixes = seconds(engine, ten)
     alone.append(seconds(engine, one))
-    with without_shared_prefixes():
+    with patch.object(packed, "share_prefixes", own_rows):
         sources = seconds(engine, ten)
     alone.append(seconds(engine, one))
     base = sorted(alone)[1]
