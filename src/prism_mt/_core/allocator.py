@@ -23,8 +23,8 @@ def keep_freed_memory() -> None:
 def release_freed_memory() -> None:
     """Return all freed pages to the system, wherever they are; they are zeroed when they are used again.
 
-    Over many batches of different sizes, blocks that stay keep apart what was freed around them, and a process holds
-    ever more memory that nothing of the next size fits into. Outside Linux with glibc it does nothing.
+    After batches of different sizes a process may hold much more than it uses, in pieces between blocks that stay and
+    that are not given back by themselves. Outside Linux with glibc it does nothing.
     """
     trim = _of_glibc("malloc_trim")
     if trim is not None:

@@ -21,7 +21,7 @@ from prism_mt.training.schedules import learning_rate
 from prism_mt.training.stopping import Stop
 
 _RELEASE = 50
-"""Steps after which memory in pieces is given back: often enough that it stays small, and too seldom to cost time."""
+"""Steps after which freed memory is given back."""
 
 
 @dataclass
