@@ -165,6 +165,6 @@ def test_mistakes_name_the_argument(call: Callable[[], Any], message: str) -> No
 
 
 def test_numbers_of_arrays_are_numbers(folder: str) -> None:
-    scores = score({"A": CAND, "B": REF}, ref=np.array(REF), metrics=Chrf(beta=np.int64(2)))
+    scores = score({"A": CAND, "B": REF}, ref=np.array(REF), metrics=Chrf(beta=np.int64(2)))  # type: ignore[arg-type]
     assert len(prism_mt.compare(scores, draws=np.int64(40)).comparisons) == 1  # type: ignore[arg-type]
     assert repr(load_model(folder)) == f"LoadedModel({folder!r})"

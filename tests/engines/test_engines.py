@@ -200,3 +200,28 @@ def test_a_shared_source_is_encoded_once(directory: ModelDirectory, model: Model
     assert encoded == [1]
     for pair, tokens in zip(shared, together, strict=True):
         np.testing.assert_allclose(score(engine, [pair])[0], tokens, atol=1e-5)
+
+
+def test_what_targets_of_a_source_have_in_common_is_decoded_once(
+    directory: ModelDirectory, model: Model, monkeypatch: Any
+) -> None:
+    from prism_mt.engines.torch import TorchEngine
+
+    engine = TorchEngine(directory, "cpu")
+    decoded = []
+    embed = engine.packed._decoder.embed
+
+    def watched(ids: Any, layout: Any) -> Any:
+        decoded.append(len(ids))
+        return embed(ids, layout)
+
+    first, second = pairs_of(model)[4:6]
+    beginning = first.target[:-1]
+    targets = [first.target, (*beginning, 7, 2), (*beginning, 7, 8, 2), (*beginning, 9, 2), (*beginning[:4], 2)]
+    pairs = [Pair(source, target) for source in (first.source, second.source) for target in targets]
+    alone = [score(engine, [pair])[0] for pair in pairs]
+    monkeypatch.setattr(engine.packed._decoder, "embed", watched)
+    together = score(engine, pairs)
+    assert decoded == [2 * (len(beginning) + 3)]
+    for tokens, expected in zip(together, alone, strict=True):
+        np.testing.assert_allclose(tokens, expected, atol=1e-5)

@@ -1,12 +1,13 @@
 """The embedded model and its metrics, on sentences written by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from prism_mt import load_model, score
+from prism_mt import EngineConfig, load_model, score
 from prism_mt.models import zoo
 from prism_mt.models.resolve import embedded
 
@@ -54,3 +55,15 @@ def test_paraphrase_above_wrong_sentence_that_shares_words_in_every_language(met
 def test_size_and_languages() -> None:
     assert sum(path.stat().st_size for path in embedded().iterdir()) <= 60e6
     assert load_model("mini").languages == paper_languages()
+
+
+def test_in_8_bits_a_score_depends_on_its_batch_by_less_than_a_tenth() -> None:
+    references, near, wrong = zip(*(t[1:] for t in read_triples("mini_triples.tsv")[:10]), strict=True)
+    outputs = {"near": near, "wrong": wrong}
+    config = EngineConfig(precision="int8", device="cpu", cache=False)
+    found, alone = (
+        score(outputs, ref=references, lang="en", metrics="prism-ref", config=one)["prism-ref"]
+        for one in (config, replace(config, batch_tokens=1))
+    )
+    assert {"engine:ct2-int8", "batch:varies"} <= set(found.signature.split("|"))
+    assert 0 < np.abs(found.segments - alone.segments).max() < 0.1

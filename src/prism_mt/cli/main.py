@@ -203,7 +203,8 @@ def command_parser(command: Command, program: str) -> Parser:
         from prism_mt.cli.metric_options import add_metric_options
 
         taken = {field.name for kind in command.options for field in dataclasses.fields(kind)}
-        add_metric_options(parser, taken, None if command.metrics is True else command.metrics)
+        only = None if isinstance(command.metrics, bool) else command.metrics
+        add_metric_options(parser, taken, only)
     return parser
 
 

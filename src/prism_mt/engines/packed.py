@@ -1,4 +1,4 @@
-"""The Transformer over packed tokens: forced decoding without padding, each source encoded once.
+"""The Transformer over packed tokens: forced decoding without padding, and without doing anything twice.
 
 Shapes in comments: N tokens, B sequences, T tokens of the longest, D width, H heads, d width of a head.
 """
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from prism_mt.engines.kernels import KEY_MULTIPLE, Activation, Linear, Normalizer, attend
+from prism_mt.engines.prefixes import SharedPrefixes, share_prefixes
 from prism_mt.engines.ragged import Ragged
 from prism_mt.models.spec import Architecture, Weights, sinusoids
 
@@ -176,21 +177,28 @@ class PackedTransformer:
     def score(self, sources: Ids, targets: Ids, counts: Sequence[int]) -> Tensor:
         """Log-probabilities of all tokens but the first of every target, one after another.
 
-        The first `counts[0]` targets belong to the first source, and so on.
+        The first `counts[0]` targets belong to the first source, and so on. What they have in common at their
+        beginning is computed once.
         """
         layout = self.encode.layout(sources)
         memory = self.encode(sources, layout)[-1]
-        states = self._decode(targets, counts, memory, layout)
-        wanted = torch.tensor([token for ids in targets for token in ids[1:]], device=self._device)
-        return self._normalize(states, wanted)
+        prefixes = share_prefixes(targets, counts)
+        states = self._decode([len(ids) - 1 for ids in targets], prefixes, memory, layout)
+        wanted = torch.tensor(prefixes.wanted, device=self._device)
+        if not prefixes.is_shared:
+            return self._normalize(states, wanted)
+        before, predictions = (
+            torch.tensor(rows, device=self._device) for rows in (prefixes.before, prefixes.predictions)
+        )
+        return self._normalize(states.index_select(0, before), wanted).index_select(0, predictions)
 
-    def _decode(self, targets: Ids, counts: Sequence[int], memory: Tensor, sources: Ragged) -> Tensor:
-        inputs = torch.tensor([token for ids in targets for token in ids[:-1]], device=self._device)
-        lengths = [len(ids) - 1 for ids in targets]
-        layout = Ragged(lengths, self._device, KEY_MULTIPLE)
-        # To a source, all tokens of its targets are one sequence: attention to it is not causal.
-        ends = iter(lengths)
-        by_source = Ragged([sum(next(ends) for _ in range(count)) for count in counts], self._device)
+    def _decode(self, lengths: Sequence[int], prefixes: SharedPrefixes, memory: Tensor, sources: Ragged) -> Tensor:
+        """(rows of the prefixes, D)."""
+        inputs = torch.tensor(prefixes.inputs, device=self._device)
+        rows = prefixes.rows if prefixes.is_shared else None
+        layout = Ragged(lengths, self._device, KEY_MULTIPLE, rows)
+        # To a source, all that is read after it is one sequence: attention to it is not causal.
+        by_source = Ragged(prefixes.counts, self._device)
         causal = torch.full((layout.longest, layout.longest), float("-inf"), dtype=self._dtype).triu_(1)[None]
         causal, visible = causal.to(self._device), sources.mask(self._dtype)
         states = self._decoder.embed(inputs, layout)

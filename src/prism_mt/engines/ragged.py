@@ -7,34 +7,46 @@ from torch import Tensor
 
 
 class Ragged:
-    """Where the tokens of packed sequences are: N tokens of B sequences, of which the longest has T."""
+    """Where the tokens of packed sequences are: N packed rows of B sequences, of which the longest has T."""
 
-    def __init__(self, lengths: Sequence[int], device: torch.device, multiple: int = 1) -> None:
-        """Padded forms are as long as the longest sequence, rounded up to a multiple."""
+    def __init__(
+        self, lengths: Sequence[int], device: torch.device, multiple: int = 1, rows: Sequence[int] | None = None
+    ) -> None:
+        """Padded forms are as long as the longest sequence, rounded up to a multiple.
+
+        `rows` says which packed row every token has, where sequences share some; otherwise each has its own.
+        """
         sizes = torch.tensor(lengths)
         self.count = len(lengths)
         self.longest = -(-max(lengths) // multiple) * multiple
-        row = torch.repeat_interleave(torch.arange(self.count), sizes)
+        sequence = torch.repeat_interleave(torch.arange(self.count), sizes)
         first = sizes.cumsum(0) - sizes
-        self.positions = torch.arange(len(row)) - first[row]
-        """Position of every token in its sequence."""
-        places = row * self.longest + self.positions
+        positions = torch.arange(len(sequence)) - first[sequence]
+        places = sequence * self.longest + positions
+        packed = torch.arange(len(sequence)) if rows is None else torch.tensor(rows)
         tokens = torch.zeros(self.count * self.longest, dtype=torch.long)
-        tokens[places] = torch.arange(len(row))
+        tokens[places] = packed
+        if rows is not None:
+            # Any of the tokens that share a row stands for it: all have the same position and the same states.
+            token_of = torch.empty(int(packed.max()) + 1, dtype=torch.long)
+            token_of[packed] = torch.arange(len(packed))
+            positions, places = positions[token_of], places[token_of]
         hidden = torch.arange(self.longest)[None] >= sizes[:, None]
-        self.positions, self._places, self._tokens = (part.to(device) for part in (self.positions, places, tokens))
+        self._dense = rows is None and not hidden.any()
+        self.positions, self._places, self._tokens = (part.to(device) for part in (positions, places, tokens))
+        """Positions of the rows in their sequences."""
         self._hidden = hidden.to(device) if hidden.any() else None
 
     def pad(self, states: Tensor) -> Tensor:
         """(N, D) → (B, T, D); what is past the end of a sequence is arbitrary."""
-        if self._hidden is None:
+        if self._dense:
             return states.view(self.count, self.longest, -1)
         return states.index_select(0, self._tokens).view(self.count, self.longest, -1)
 
     def unpad(self, states: Tensor) -> Tensor:
         """(B, T, D) → (N, D)."""
         flat = states.reshape(self.count * self.longest, -1)
-        return flat if self._hidden is None else flat.index_select(0, self._places)
+        return flat if self._dense else flat.index_select(0, self._places)
 
     def mask(self, dtype: torch.dtype) -> Tensor | None:
         """(B, 1, T): what to add to products with keys so that nothing past an end is seen; None to add nothing."""

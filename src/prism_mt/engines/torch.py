@@ -20,7 +20,8 @@ from prism_mt.models.network import Transformer, from_weights
 class TorchEngine:
     """Forced decoding over packed tokens. On a CPU the threads are divided among workers, as CTranslate2 does it.
 
-    A source that several targets of a batch share is encoded once.
+    A source that several targets of a batch share is encoded once, and what these targets have in common at their
+    beginning is decoded once.
     """
 
     name = "torch"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from prism_mt._core.allocator import release_freed_memory
 from prism_mt._core.errors import PrismError
 from prism_mt.training.checkpoints import open_checkpoints
 from prism_mt.training.config import RunConfig
@@ -18,6 +19,9 @@ from prism_mt.training.optimizer import make_optimizers, restore
 from prism_mt.training.precision import autocast, choose_precision
 from prism_mt.training.schedules import learning_rate
 from prism_mt.training.stopping import Stop
+
+_RELEASE = 50
+"""Steps after which freed memory is given back."""
 
 
 @dataclass
@@ -72,6 +76,8 @@ class Loop:
         with self.stop.watch():
             while not self._finished():
                 self._update(next(updates), recorder, line)
+                if _due(progress.step, _RELEASE):
+                    release_freed_memory()
                 stop = self.stop.needed(world)
                 if _due(progress.step, objective.interval) or (objective.validates_ends and self._finished()):
                     self._validate(recorder)
