@@ -120,7 +120,7 @@ def mbr(engine: TorchEngine, model: ModelDirectory, candidates: int) -> Table:
     distinct = list(dict.fromkeys(pairs))
     seconds(engine, pairs[:32])
     shared = seconds(engine, pairs)
-    engine._score = without_sharing(engine)  # type: ignore[method-assign]
+    engine._score = without_sharing(engine)  # type: ignore[assignment,method-assign]
     apart = 4 * seconds(engine, distinct[::4])
     rows = (("distinct pairs, nothing else shared", apart, 1.0), ("everything shared", shared, apart / shared))
     columns = (Column("what"), number("CPU s", 2), number("× throughput", 2))
