@@ -40,3 +40,9 @@ def test_those_of_learned_metrics_are_the_papers(name: str, files: int) -> None:
     assert (config.batch, config.limits.patience, config.schedule.kind) == (32, 4, "plateau")
     assert (config.optimizer.learning_rate, config.optimizer.clip) == (4e-4, 10.0)
     assert config.train[0] == Path(FOLDER / "wmt2016.tsv")
+
+
+def test_no_model_made_with_one_is_named_and_so_signs_as_the_embedded_model() -> None:
+    names = [line for path in FOLDER.glob("*.toml") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line for line in names if line.startswith("name = ")]
+    assert not [line for line in names if line.startswith('name = "mini"')]
