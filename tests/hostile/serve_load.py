@@ -40,7 +40,14 @@ _LONG = {"cand": [" ".join(_WORDS)], "ref": [[" ".join(_WORDS[::-1])]], "metric"
 _SLOW = {"cand": [" ".join(_WORDS[:300])] * 50, "ref": [[" ".join(_WORDS[299::-1])] * 50], "metric": "ter"}
 _MANY = {"cand": ["a"], "ref": [["b"]] * 100_000, "metric": "bleu"}
 _WIDE = {"systems": {str(number): ["a"] for number in range(5000)}, "ref": [["b"]], "metrics": ["chrf"]}
-_ATTACKS = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))
+_REPORT = {"systems": {str(number): _TEXTS[number::20] for number in range(20)}, "ref": [_TEXTS[:100]]}
+_ATTACKS = (
+    (_LONG, "/score"),
+    (_SLOW, "/score"),
+    (_MANY, "/score"),
+    (_WIDE, "/report"),
+    (_REPORT | {"metrics": ["chrf"]}, "/report"),
+)
 
 
 @dataclass

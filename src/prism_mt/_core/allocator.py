@@ -19,3 +19,10 @@ def keep_freed_memory() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and (mallopt(_MMAP_THRESHOLD, _LARGE) or mallopt(_MMAP_THRESHOLD, _LARGEST_OF_OLD)):
         mallopt(_TRIM_THRESHOLD, _LARGE)
+
+
+def return_freed_memory() -> None:
+    """Return memory that is free now to the system: after work that is not done again, such as converting a model."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
+    if trim is not None:
+        trim(0)
