@@ -28,14 +28,19 @@ from hostile.long_commands import COMMANDS, SMALL, Long, make_home
 _NUMBER = re.compile(rb"-?\d+\.\d+(?:e-?\d+)?")
 _MOST = 8
 """Kills before a run may end."""
-_MOMENT = 0.003
-"""Seconds between looks at the process."""
+_SHORTER = 0.8
+"""Length of a run that goes on after a kill, by guess, in that of the run before."""
 _PATIENCE = 900.0
 """Seconds after which a run that is left alone counts as hanging, also on a busy machine."""
 
 
-def run(words: list[str], cache: str) -> None:
-    """The command, in a process group of its own so that its workers can be killed with it."""
+def run(words: list[str], cache: str, told: str, seconds: float) -> None:
+    """Run the command, but only for so many seconds of processor time, if any, and tell how many it took.
+
+    The process dies by its own alarm: to watch it from outside, with enough looks to hit a run that takes a tenth of a
+    second, costs as much as the run, and on a busy machine comes too late. Nothing handles that signal, so it ends the
+    process as SIGKILL does. It leads a group, so that its workers can be killed with it.
+    """
     from prism_mt.cli.main import main
 
     os.setpgrp()
@@ -43,7 +48,12 @@ def run(words: list[str], cache: str) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    sys.exit(main(words))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # 0 is never
+    start = time.process_time()
+    code = main(words)
+    Path(told).write_text(str(time.process_time() - start))
+    sys.exit(code)
 
 
 def fork_server() -> Any:
@@ -70,27 +80,31 @@ class Killer:
         self._context = fork_server()
         self._seconds = 0.0
 
-    def start(self, name: str) -> Any:
-        """Start it with an output and a cache of this name."""
+    def start(self, name: str, seconds: float = 0.0) -> Any:
+        """Run it with an output and a cache of this name until it ends or has used so many seconds, and return it."""
         out = self.place / name
         (out / "out").mkdir(parents=True, exist_ok=True)
         texts = f"--cand {self.home}/text --ref {self.home}/other --lang en --no-language-check {SMALL}"
         line = self.command.words.format(home=self.home, out=out / "out", texts=texts, small=SMALL)
-        process = self._context.Process(target=run, args=(line.split(), str(out / "cache")))
+        arguments = (line.split(), str(out / "cache"), str(self.place / "seconds"), seconds)
+        process = self._context.Process(target=run, args=arguments)
         process.start()
+        process.join(_PATIENCE)
+        with contextlib.suppress(ProcessLookupError):  # its workers, or all of it if it hangs
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
         return process
 
     def round(self, chance: random.Random) -> Round:
-        """Kill it some times, each time after a part of what a whole run takes, and compare the result."""
+        """Kill it some times, and compare the result."""
         self._measure()
         most = chance.randint(1, _MOST)
         for kills in range(most + 1):
-            process = self.start("killed")
-            watch(process, chance.uniform(0, self._seconds) if kills < most else math.inf)
-            if process.exitcode is not None:
+            # What was done is not done again, so a run that goes on is shorter.
+            seconds = chance.uniform(0, self._seconds * _SHORTER**kills)
+            process = self.start("killed", seconds if kills < most else 0.0)
+            if process.exitcode != -signal.SIGPROF:
                 break
-            time.sleep(chance.uniform(0, 0.01))  # the clock of processes goes in such steps
-            _kill(process)
         wrong = self._differs(process)
         shutil.rmtree(self.place / "killed")
         return Round(self.command.name, kills, wrong)
@@ -99,44 +113,14 @@ class Killer:
         """Run it undisturbed, once."""
         if not self._seconds:
             process = self.start("calm")
-            self._seconds = watch(process, math.inf)
             assert process.exitcode == 0, f"{self.command.name} fails undisturbed: exit {process.exitcode}"
+            self._seconds = float((self.place / "seconds").read_text())
 
     def _differs(self, process: Any) -> str:
         if process.exitcode != 0:
             return f"exit {process.exitcode} after a kill"
         calm, killed = (self.place / name / "out" / self.command.result for name in ("calm", "killed"))
         return differing(calm, killed, self.command.exact)
-
-
-def watch(process: Any, most: float) -> float:
-    """Wait until the process has ended or used so many seconds, and return how many it used.
-
-    Seconds of processor time where the system tells them: how busy the machine is must not decide where a kill falls.
-    """
-    start, used = time.monotonic(), 0.0
-    while process.exitcode is None and used < most:
-        process.join(_MOMENT)
-        waited = time.monotonic() - start
-        used = max(used, _processor_seconds(process.pid, otherwise=waited))
-        if waited > _PATIENCE:
-            _kill(process)
-    return used
-
-
-def _processor_seconds(process: int, otherwise: float) -> float:
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except FileNotFoundError:
-        return 0.0 if Path("/proc/self/stat").exists() else otherwise
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _kill(process: Any) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it has no group yet, or has ended
-        os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.join()
 
 
 def differing(calm: Path, killed: Path, exact: bool) -> str:
@@ -165,11 +149,14 @@ def _close(wanted: bytes, found: bytes) -> bool:
     return texts[0] == texts[1] and all(abs(one - other) < 1e-4 for one, other in zip(*numbers, strict=True))
 
 
-def rounds(commands: list[Long], kills: int, seed: int, done: Counter[str]) -> Iterator[Round]:
-    """Rounds of every command in turn until there are so many kills in all; `done` are those of an earlier run."""
+def rounds(commands: list[Long], kills: int, seed: int, earlier: list[Round]) -> Iterator[Round]:
+    """Rounds of every command in turn until there are so many kills in all, those of earlier rounds included."""
     parts = {command.name: 0.1 if command.rare else 1.0 for command in commands}
     goals = {name: math.ceil(kills * part / sum(parts.values())) for name, part in parts.items()}
-    counts = Counter(done)
+    counts = Counter[str]()
+    for one in earlier:
+        counts[one.command] += one.kills
+    number = len(earlier)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         home.mkdir()
@@ -177,8 +164,9 @@ def rounds(commands: list[Long], kills: int, seed: int, done: Counter[str]) -> I
         killers = {one.name: Killer(one, home, Path(folder) / one.name.replace(" ", "-")) for one in commands}
         while open_ones := [name for name in goals if counts[name] < goals[name]]:
             name = min(open_ones, key=lambda name: counts[name] / goals[name])
-            found = killers[name].round(random.Random(f"{name} {seed} {counts[name]}"))
+            found = killers[name].round(random.Random(f"{name} {seed} {number}"))
             counts[name] += found.kills
+            number += 1
             yield found
 
 
@@ -188,10 +176,7 @@ def kill_all(
     """Kill commands so often in all, report each, and return how many rounds came to a wrong end."""
     chosen = [command for command in COMMANDS if not names or command.name in names]
     every = read_log(log) if log else []
-    done = Counter[str]()
-    for one in every:
-        done[one.command] += one.kills
-    for found in rounds(chosen, kills, seed, done):
+    for found in rounds(chosen, kills, seed, list(every)):
         every.append(found)
         if log:
             with log.open("a", encoding="utf-8") as file:
