@@ -123,7 +123,8 @@ def test_a_log_counts(tmp_path: Path) -> None:
     ],
 )
 def test_what_differs(tmp_path: Path, change: dict[str, bytes | None], found: str) -> None:
-    for place, files in (("calm", {"a": b"1 -2.4999"}), ("killed", {"a": b"1 -2.4999"} | change)):
+    whole: dict[str, bytes | None] = {"a": b"1 -2.4999"}
+    for place, files in (("calm", whole), ("killed", whole | change)):
         (tmp_path / place).mkdir()
         for name, data in files.items():
             if data is not None:
