@@ -195,7 +195,8 @@ def load(cache: str, minutes: float, clients: int, enemies: int, calm: Seen, see
     try:
         assert server.stdout is not None
         assert server.stdout.readline(), "the server did not start"
-        wanted = [post(port, "/score", body)[1] for body in HONEST]
+        wanted = [post(port, "/score", body, timeout=600)[1] for body in HONEST]
+        assert all(wanted), "the server refuses honest requests"
         _let_loose(port, server.pid, time.monotonic() + 6 * minutes, clients, 0, wanted, calm)
         _let_loose(port, server.pid, time.monotonic() + 60 * minutes, clients, enemies, wanted, seen)
         server.send_signal(signal.SIGINT)
