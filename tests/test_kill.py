@@ -1,6 +1,5 @@
 """A `prism score` that is killed twenty times and started again ends with the scores of an undisturbed run."""
 
-import multiprocessing
 import os
 import random
 import shutil
@@ -9,9 +8,11 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hostile.kill import COMMANDS, kill_all
+from hostile.kill import differing, fork_server, kill_all, read_log
+from hostile.long_commands import COMMANDS
 from made import SENTENCES, make_model
 
 from prism_mt.models.directory import write_model
@@ -53,13 +54,10 @@ def words(tmp_path: Path) -> list[str]:
 
 
 def test_twenty_kills(tmp_path: Path, words: list[str]) -> None:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["prism_mt.cli.score", "ctranslate2", "sentencepiece", "prism_mt.engines.cached"]
-    )
+    context = fork_server()
     calm, cache = tmp_path / "calm", tmp_path / "cache"
 
-    def start(output: str, folder: Path) -> multiprocessing.context.ForkServerProcess:
+    def start(output: str, folder: Path) -> Any:
         process = context.Process(target=run, args=([*words, str(tmp_path / output)], str(folder)))
         process.start()
         return process
@@ -95,9 +93,40 @@ def test_twenty_kills(tmp_path: Path, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS if command.name != "score"])
-def test_other_long_commands(name: str) -> None:
+def test_other_long_commands(name: str, tmp_path: Path) -> None:
     """A few kills each, twenty in CI; `make hostile` has a thousand."""
     pytest.importorskip("torch", reason="needs the extra train")
     told: list[str] = []
-    kills = KILLS if os.environ.get("CI") else 3
-    assert kill_all(kills, seed=1, report=told.append, names=(name,)) == 0, told
+    rare = any(command.rare for command in COMMANDS if command.name == name)
+    kills = KILLS if os.environ.get("CI") and not rare else 3
+    log = tmp_path / "kills.jsonl"
+    assert kill_all(kills, seed=1, report=told.append, names=(name,), log=log) == 0, told
+    assert sum(one.kills for one in read_log(log)) >= kills
+
+
+def test_a_log_counts(tmp_path: Path) -> None:
+    """A run that was cut off goes on: kills of the log are not made again, and its wrong ends stay wrong."""
+    log, told = tmp_path / "kills.jsonl", list[str]()
+    log.write_text('{"command": "score", "kills": 7, "wrong": "x differs"}\n{"command": "sco', "utf-8")
+    assert kill_all(7, seed=1, report=told.append, names=("score",), log=log) == 1
+    assert told == ["score: 7 kills in 1 runs: x differs"]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, ""),
+        ({"a": b"1 -2.50000"}, "a differs"),
+        ({"a": b"1 -2.49999"}, ""),
+        ({"b": b""}, "b is too many"),
+        ({"a": None}, "a is missing"),
+    ],
+)
+def test_what_differs(tmp_path: Path, change: dict[str, bytes | None], found: str) -> None:
+    whole: dict[str, bytes | None] = {"a": b"1 -2.4999"}
+    for place, files in (("calm", whole), ("killed", whole | change)):
+        (tmp_path / place).mkdir()
+        for name, data in files.items():
+            if data is not None:
+                (tmp_path / place / name).write_bytes(data)
+    assert differing(tmp_path / "calm", tmp_path / "killed", exact=False) == found

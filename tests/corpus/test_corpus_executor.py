@@ -1,5 +1,6 @@
 import os
 import pickle
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,10 @@ def multiply(shared: int, item: int) -> int:
     if item == 14:
         os._exit(1)
     return shared * item
+
+
+def hears_interrupts(shared: int, item: int) -> bool:
+    return signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 @pytest.mark.parametrize("executor", [Serial(), Processes(2)])
@@ -39,6 +44,13 @@ def test_a_mistake_found_by_a_worker_arrives_as_it_was() -> None:
 def test_a_worker_that_dies_is_one_sentence() -> None:
     with pytest.raises(PrismError, match="a worker process died"):
         list(Processes(2).map(multiply, 1, [1, 14, 2]))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no masks of signals")
+def test_workers_are_deaf_to_the_keyboard_from_their_first_moment() -> None:
+    """Or Ctrl-C while they start would print the traceback of an import; afterwards they ignore it."""
+    assert list(Processes(2).map(hears_interrupts, 0, [1, 2])) == [False, False]
+    assert hears_interrupts(0, 0)
 
 
 def test_missing_extras_survive_pickling() -> None:

@@ -1,11 +1,13 @@
-"""Long commands killed at random and started again: `python -m hostile.kill --kills 1000`.
+"""Long commands killed at random and started again: `python -m hostile.kill --kills 1000 --log kills.jsonl`.
 
 Each ends with the result of an undisturbed run, nothing lost and nothing doubled: byte by byte, but for scores, whose
-last digits depend on what else is in their batch.
+last digits depend on what else is in their batch. With a log, a run that was cut off goes on where it stopped.
 """
 
 import argparse
 import contextlib
+import json
+import math
 import multiprocessing
 import os
 import random
@@ -15,130 +17,30 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from made import SENTENCES, make_model
-from made_corpus import make_corpus
-
-from prism_mt.models.directory import write_model
+from hostile.long_commands import COMMANDS, SMALL, Long, make_home
 
 _NUMBER = re.compile(rb"-?\d+\.\d+(?:e-?\d+)?")
+_MOST = 8
+"""Kills before a run may end."""
+_SHORTER = 0.8
+"""Length of a run that goes on after a kill, by guess, in that of the run before."""
+_PATIENCE = 900.0
+"""Seconds after which a run that is left alone counts as hanging, also on a busy machine."""
 
 
-@dataclass(frozen=True)
-class Long:
-    """A command; {home} and {out} are folders, and `result` the part of the output that counts."""
+def run(words: list[str], cache: str, told: str, seconds: float) -> None:
+    """Run the command, but only for so many seconds of processor time, if any, and tell how many it took.
 
-    name: str
-    words: str
-    result: str
-    exact: bool = True
-
-
-COMMANDS = (
-    Long(
-        "score", "score --model {home}/model {texts} --segments --format tsv -o {out}/x.tsv", "x.tsv", exact=False
-    ),
-    Long(
-        "compare",
-        "compare --model {home}/model {texts} --metric prism-ref chrf --format json -o {out}/x",
-        "x",
-        exact=False,
-    ),
-    Long(
-        "paraphrase", "paraphrase --model {home}/model --lang en {home}/few {small} -n 2 -o {out}/x.txt", "x.txt"
-    ),
-    Long("translate", "translate --model {home}/model --to de {home}/few {small} -o {out}/x.txt", "x.txt"),
-    Long("corpus prepare", "corpus prepare {home}/corpus/config.toml --root {home}/corpus --output {out}/x", "x"),
-    Long("train", "train {home}/train.toml --output {out}/x", "x/model"),
-    Long("finetune", "finetune {home}/finetune.toml --output {out}/x", "x/model"),
-    Long("metric train", "metric train {home}/metric.toml --output {out}/x", "x/weights.safetensors"),
-    Long(
-        "reproduce",
-        "reproduce thompson2020/example --model {home}/model --format tsv -o {out}/x.tsv --device cpu --threads 1",
-        "x.tsv",
-        exact=False,
-    ),
-)
-_SMALL = "--batch-tokens 400 --device cpu --threads 1"
-_TRAIN = """
-name = "killed"
-data = "{home}/shards"
-threads = 1
-device = "cpu"
-architecture = {{ width = 16, encoder_layers = 1, decoder_layers = 1, encoder_heads = 2, decoder_heads = 2,
-  encoder_feed_forward = 32, decoder_feed_forward = 32 }}
-optimizer = {{ learning_rate = 1e-2 }}
-batches = {{ tokens = 300, buffer = 200, max_length = 60 }}
-limits = {{ steps = 40 }}
-validation = {{ every = 10, rows = 5 }}
-checkpoints = {{ every = 5 }}
-""".replace("\n  encoder", " encoder")
-_FINETUNE = """
-name = "killed"
-model = "{home}/model"
-train = ["{home}/pairs.jsonl"]
-valid = ["{home}/pairs.jsonl"]
-threads = 1
-device = "cpu"
-limits = {{ steps = 12 }}
-validation = {{ every = 4 }}
-checkpoints = {{ every = 2, export = "last" }}
-"""
-_METRIC = """
-train = ["{home}/judged.tsv"]
-dev = ["{home}/judged.tsv"]
-encoder = "model"
-model = "{home}/model"
-kind = "bilstm"
-hidden = 8
-batch = 4
-threads = 1
-device = "cpu"
-limits = {{ epochs = 8, patience = 20 }}
-"""
-
-
-def make_home(home: Path) -> None:
-    """Everything that the commands read."""
-    from prism_mt.corpus.shard_writer import ShardWriter
-    from prism_mt.evaluation.ranking_pairs import RankedSegment, write_ranked
-
-    model = make_model()
-    write_model(model, home / "model")
-    chance = random.Random(1)
-    vocabulary = [word for sentence in SENTENCES for word in sentence.split()]
-    for name, count in (
-        ("text", 80),
-        ("other", 80),
-        ("few", 12),
-    ):  # an untrained model ends no sentence: few will do
-        lines = [" ".join(chance.choices(vocabulary, k=chance.randint(1, 6))) for _ in range(count)]
-        (home / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    (home / "corpus").mkdir()
-    make_corpus(home / "corpus")
-    with ShardWriter(home / "shards", model.source.sentencepiece, ["de", "en"], 4000) as writer:
-        for number in range(150):
-            pieces = [chance.randrange(20, 200) for _ in range(chance.randint(2, 12))]
-            writer.add("valid" if number % 10 == 0 else "train", "de", "en", pieces, pieces[::-1])
-    outputs = tuple(SENTENCES[number] for number in (1, 6, 11))
-    pairs = ((0, 1), (0, 2))
-    ranked = [
-        RankedSegment("en-de", str(number), SENTENCES[number], SENTENCES[1], outputs, (0.0, -1.0, -5.0), pairs)
-        for number in range(4)
-    ]
-    write_ranked(home / "pairs.jsonl", ranked)
-    judged = [f"{SENTENCES[0]}\t{text}\t{chance.random():.3f}\n" for text in SENTENCES[:12]]
-    (home / "judged.tsv").write_text("ref\thyp\tscore\n" + "".join(judged), encoding="utf-8")
-    for name, text in (("train", _TRAIN), ("finetune", _FINETUNE), ("metric", _METRIC)):
-        (home / f"{name}.toml").write_text(text.format(home=home))
-
-
-def run(words: list[str], cache: str) -> None:
-    """The command, in a process group of its own so that its workers can be killed with it."""
+    The process dies by its own alarm: to watch it from outside, with enough looks to hit a run that takes a tenth of a
+    second, costs as much as the run, and on a busy machine comes too late. Nothing handles that signal, so it ends the
+    process as SIGKILL does. It leads a group, so that its workers can be killed with it.
+    """
     from prism_mt.cli.main import main
 
     os.setpgrp()
@@ -146,7 +48,28 @@ def run(words: list[str], cache: str) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    sys.exit(main(words))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # 0 is never
+    start = time.process_time()
+    code = main(words)
+    Path(told).write_text(str(time.process_time() - start))
+    sys.exit(code)
+
+
+def fork_server() -> Any:
+    """Processes that have imported everything when they start: imports would cost more than the rest."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["hostile.preload"])
+    return context
+
+
+@dataclass(frozen=True)
+class Round:
+    """A run that was killed so often and then ended; `wrong` says how its result differs, if it does."""
+
+    command: str
+    kills: int
+    wrong: str
 
 
 class Killer:
@@ -154,72 +77,66 @@ class Killer:
 
     def __init__(self, command: Long, home: Path, place: Path) -> None:
         self.command, self.home, self.place = command, home, place
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["hostile.preload"])
+        self._context = fork_server()
+        self._seconds = 0.0
 
-        process = self._context.Process(target=time.sleep, args=(0,))  # the server's imports are not measured
-        process.start()
-        process.join()
-
-    def start(self, name: str) -> Any:
-        """Start it with an output and a cache of this name."""
+    def start(self, name: str, seconds: float = 0.0) -> Any:
+        """Run it with an output and a cache of this name until it ends or has used so many seconds, and return it."""
         out = self.place / name
         (out / "out").mkdir(parents=True, exist_ok=True)
-        texts = f"--cand {self.home}/text --ref {self.home}/other --lang en --no-language-check {_SMALL}"
-        line = self.command.words.format(home=self.home, out=out / "out", texts=texts, small=_SMALL)
-        process = self._context.Process(target=run, args=(line.split(), str(out / "cache")))
+        texts = f"--cand {self.home}/text --ref {self.home}/other --lang en --no-language-check {SMALL}"
+        line = self.command.words.format(home=self.home, out=out / "out", texts=texts, small=SMALL)
+        arguments = (line.split(), str(out / "cache"), str(self.place / "seconds"), seconds)
+        process = self._context.Process(target=run, args=arguments)
         process.start()
+        process.join(_PATIENCE)
+        with contextlib.suppress(ProcessLookupError):  # its workers, or all of it if it hangs
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
         return process
 
-    def undisturbed(self) -> float:
-        """Run it to its end, and return the seconds that it took."""
-        began = time.monotonic()
-        process = self.start("calm")
-        process.join()
-        assert process.exitcode == 0, f"{self.command.name} fails undisturbed: exit {process.exitcode}"
-        return time.monotonic() - began
+    def round(self, chance: random.Random) -> Round:
+        """Kill it some times, and compare the result."""
+        self._measure()
+        most = chance.randint(1, _MOST)
+        for kills in range(most + 1):
+            # What was done is not done again, so a run that goes on is shorter.
+            seconds = chance.uniform(0, self._seconds * _SHORTER**kills)
+            process = self.start("killed", seconds if kills < most else 0.0)
+            if process.exitcode != -signal.SIGPROF:
+                break
+        wrong = self._differs(process)
+        shutil.rmtree(self.place / "killed")
+        return Round(self.command.name, kills, wrong)
 
-    def kill(self, times: int, chance: random.Random, seconds: float) -> str:
-        """Kill it so often, start anew whenever it gets through, and say what is wrong with a result, if anything."""
-        kills = 0
-        while kills < times:
-            process = self.start("killed")
-            process.join(chance.uniform(0, seconds))
-            if process.exitcode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.kill()
-                process.join()
-                kills += 1
-            elif wrong := self._ended(process):
-                return wrong
-        process = self.start("killed")
-        process.join()
-        return self._ended(process)
+    def _measure(self) -> None:
+        """Run it undisturbed, once."""
+        if not self._seconds:
+            process = self.start("calm")
+            assert process.exitcode == 0, f"{self.command.name} fails undisturbed: exit {process.exitcode}"
+            self._seconds = float((self.place / "seconds").read_text())
 
-    def _ended(self, process: Any) -> str:
+    def _differs(self, process: Any) -> str:
         if process.exitcode != 0:
             return f"exit {process.exitcode} after a kill"
         calm, killed = (self.place / name / "out" / self.command.result for name in ("calm", "killed"))
-        wrong = differing(calm, killed, self.command.exact)
-        shutil.rmtree(self.place / "killed")
-        return wrong
+        return differing(calm, killed, self.command.exact)
 
 
 def differing(calm: Path, killed: Path, exact: bool) -> str:
     """The first file that is not as it should be; empty where all are."""
-    names = (
-        [path.relative_to(calm) for path in sorted(calm.rglob("*")) if path.is_file()]
-        if calm.is_dir()
-        else [Path()]
-    )
-    for name in names:
-        wanted, found = (place / name if calm.is_dir() else place for place in (calm, killed))
-        if not found.exists():
-            return f"{name} is missing"
-        if not (_same if exact else _close)(wanted.read_bytes(), found.read_bytes()):
-            return f"{found.name} differs"
-    return ""
+    wanted, found = _files(calm), _files(killed)
+    if odd := sorted(wanted.keys() ^ found.keys()):
+        return f"{odd[0]} is {'missing' if odd[0] in wanted else 'too many'}"
+    same = _same if exact else _close
+    return next((f"{name} differs" for name in wanted if not same(wanted[name], found[name])), "")
+
+
+def _files(place: Path) -> dict[str, bytes]:
+    """Contents by name: of a folder, or of one file."""
+    if place.is_file():
+        return {place.name: place.read_bytes()}
+    return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
 
 
 def _same(wanted: bytes, found: bytes) -> bool:
@@ -232,22 +149,53 @@ def _close(wanted: bytes, found: bytes) -> bool:
     return texts[0] == texts[1] and all(abs(one - other) < 1e-4 for one, other in zip(*numbers, strict=True))
 
 
-def kill_all(kills: int, seed: int, report: Callable[[str], None], names: tuple[str, ...] = ()) -> int:
-    """Kill every command so often in all, and return how many came to a wrong end."""
-    failures = 0
-    chosen = [command for command in COMMANDS if not names or command.name in names]
+def rounds(commands: list[Long], kills: int, seed: int, earlier: list[Round]) -> Iterator[Round]:
+    """Rounds of every command in turn until there are so many kills in all, those of earlier rounds included."""
+    parts = {command.name: 0.1 if command.rare else 1.0 for command in commands}
+    goals = {name: math.ceil(kills * part / sum(parts.values())) for name, part in parts.items()}
+    counts = Counter[str]()
+    for one in earlier:
+        counts[one.command] += one.kills
+    number = len(earlier)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         home.mkdir()
         make_home(home)
-        for command in chosen:
-            killer = Killer(command, home, Path(folder) / command.name.replace(" ", "-"))
-            seconds = killer.undisturbed()
-            each = -(-kills // len(chosen))
-            wrong = killer.kill(each, random.Random(f"{command.name} {seed}"), seconds)
-            failures += bool(wrong)
-            report(f"{command.name}: {each} kills within {seconds:.1f} s: {wrong or 'nothing lost or doubled'}")
-    return failures
+        killers = {one.name: Killer(one, home, Path(folder) / one.name.replace(" ", "-")) for one in commands}
+        while open_ones := [name for name in goals if counts[name] < goals[name]]:
+            name = min(open_ones, key=lambda name: counts[name] / goals[name])
+            found = killers[name].round(random.Random(f"{name} {seed} {number}"))
+            counts[name] += found.kills
+            number += 1
+            yield found
+
+
+def kill_all(
+    kills: int, seed: int, report: Callable[[str], None], names: tuple[str, ...] = (), log: Path | None = None
+) -> int:
+    """Kill commands so often in all, report each, and return how many rounds came to a wrong end."""
+    chosen = [command for command in COMMANDS if not names or command.name in names]
+    every = read_log(log) if log else []
+    for found in rounds(chosen, kills, seed, list(every)):
+        every.append(found)
+        if log:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(found)) + "\n")
+    for command in chosen:
+        own = [one for one in every if one.command == command.name]
+        wrong = [one.wrong for one in own if one.wrong]
+        counted = f"{sum(one.kills for one in own)} kills in {len(own)} runs"
+        report(f"{command.name}: {counted}: {'; '.join(wrong) or 'nothing lost or doubled'}")
+    return sum(bool(one.wrong) for one in every)
+
+
+def read_log(path: Path) -> list[Round]:
+    """Rounds of an earlier run; a line that was cut off does not count."""
+    found: list[Round] = []
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        with contextlib.suppress(ValueError):
+            found.append(Round(**json.loads(line)))
+    return found
 
 
 def main() -> int:
@@ -256,9 +204,13 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", nargs="*", default=[], help="only these")
+    parser.add_argument(
+        "--log", type=Path, help="file for every run and its kills, to go on after an interruption"
+    )
     options = parser.parse_args()
-    failures = kill_all(options.kills, options.seed, lambda line: print(line, flush=True), tuple(options.command))
-    print(f"commands with a wrong end: {failures}")
+    report: Callable[[str], None] = lambda line: print(line, flush=True)  # noqa: E731
+    failures = kill_all(options.kills, options.seed, report, tuple(options.command), options.log)
+    print(f"runs with a wrong end: {failures}")
     return int(failures > 0)
 
 

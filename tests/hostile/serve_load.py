@@ -40,7 +40,14 @@ _LONG = {"cand": [" ".join(_WORDS)], "ref": [[" ".join(_WORDS[::-1])]], "metric"
 _SLOW = {"cand": [" ".join(_WORDS[:300])] * 50, "ref": [[" ".join(_WORDS[299::-1])] * 50], "metric": "ter"}
 _MANY = {"cand": ["a"], "ref": [["b"]] * 100_000, "metric": "bleu"}
 _WIDE = {"systems": {str(number): ["a"] for number in range(5000)}, "ref": [["b"]], "metrics": ["chrf"]}
-_ATTACKS = ((_LONG, "/score"), (_SLOW, "/score"), (_MANY, "/score"), (_WIDE, "/report"))
+_REPORT = {"systems": {str(number): _TEXTS[number::20] for number in range(20)}, "ref": [_TEXTS[:100]]}
+_ATTACKS = (
+    (_LONG, "/score"),
+    (_SLOW, "/score"),
+    (_MANY, "/score"),
+    (_WIDE, "/report"),
+    (_REPORT | {"metrics": ["chrf"]}, "/report"),
+)
 
 
 @dataclass
@@ -49,6 +56,9 @@ class Seen:
 
     answers: int = 0
     wrong: int = 0
+    """Answers with other scores than those of a quiet server."""
+    missing: int = 0
+    """Requests that were refused, or not answered within a minute."""
     longest: float = 0.0
     starved: int = 0
     """Answers that took too long."""
@@ -71,7 +81,8 @@ def post(port: int, path: str, body: Any, timeout: float = 60) -> tuple[int, Any
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, head)
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
-            return answer.status, json.loads(answer.read())
+            text = answer.read()
+            return answer.status, json.loads(text) if path == "/score" else None
     except urllib.error.HTTPError as error:
         return error.code, None
 
@@ -81,21 +92,22 @@ def honest(port: int, end: float, wanted: list[Any], seen: Seen, seed: int) -> N
     while time.monotonic() < end:
         place = chance.randrange(len(HONEST))
         start = time.monotonic()
-        try:
-            status, answer = post(port, "/score", HONEST[place])
-            good = status == 200 and all(
-                abs(one - other) < 1e-4
-                for one, other in zip(answer["segments"], wanted[place]["segments"], strict=True)
-            )
-        except (OSError, HTTPException):
-            good = False
+        answer = None
+        with contextlib.suppress(OSError, HTTPException):
+            _, answer = post(port, "/score", HONEST[place])
         with seen.lock:
             seen.answers += 1
-            seen.wrong += not good
+            seen.missing += answer is None
+            seen.wrong += answer is not None and not _same(answer, wanted[place])
             waited = time.monotonic() - start
             seen.longest = max(seen.longest, waited)
             seen.starved += waited > _PATIENCE
         time.sleep(chance.uniform(0, 0.2))
+
+
+def _same(answer: Any, wanted: Any) -> bool:
+    pairs = zip(answer["segments"], wanted["segments"], strict=True)
+    return all(abs(one - other) < 1e-4 for one, other in pairs)
 
 
 def attack(port: int, end: float, seen: Seen, seed: int) -> None:
@@ -162,16 +174,15 @@ def main() -> int:
     print(
         f"the server had {own.ru_utime + own.ru_stime:.0f} s of processor time in {time.monotonic() - start:.0f} s"
     )
-    print(
-        f"without hostile clients: {calm.answers:,} answers, {calm.wrong} wrong, longest wait {calm.longest:.1f} s"
-    )
-    print(
-        f"with {seen.attacks:,} hostile requests: {seen.answers:,} answers, {seen.wrong} wrong or missing, ",
-        end="",
-    )
-    print(f"longest wait {seen.longest:.1f} s, {seen.starved} above {_PATIENCE:g} s")
+    for what, one in (
+        ("without hostile clients", calm),
+        (f"with {seen.attacks:,} hostile requests", seen),
+    ):
+        counts = f"{one.answers:,} requests, {one.wrong} wrong, {one.missing} missing"
+        print(f"{what}: {counts}, longest wait {one.longest:.1f} s, {one.starved} above {_PATIENCE:g} s")
     print(f"memory {seen.memory >> 20} MB, {seen.own >> 20} MB without processes; Ctrl-C took {stopped:.1f} s")
-    return int(calm.wrong + seen.wrong + seen.starved > 0 or seen.memory > 2**30 or stopped > 5)
+    failed = calm.wrong + calm.missing + seen.wrong + seen.missing + seen.starved
+    return int(failed > 0 or seen.memory > 2**30 or stopped > 5)
 
 
 def load(cache: str, minutes: float, clients: int, enemies: int, calm: Seen, seen: Seen) -> float:
@@ -184,7 +195,8 @@ def load(cache: str, minutes: float, clients: int, enemies: int, calm: Seen, see
     try:
         assert server.stdout is not None
         assert server.stdout.readline(), "the server did not start"
-        wanted = [post(port, "/score", body)[1] for body in HONEST]
+        wanted = [post(port, "/score", body, timeout=600)[1] for body in HONEST]
+        assert all(wanted), "the server refuses honest requests"
         _let_loose(port, server.pid, time.monotonic() + 6 * minutes, clients, 0, wanted, calm)
         _let_loose(port, server.pid, time.monotonic() + 60 * minutes, clients, enemies, wanted, seen)
         server.send_signal(signal.SIGINT)

@@ -3,7 +3,6 @@
 import json
 import shutil
 import socket
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from made import make_model
 from made_page import EVIL
+from served import CAND, REF, post, serve
 
 from prism_mt.api import load_model
 from prism_mt.cli.main import main
@@ -23,11 +22,10 @@ from prism_mt.metrics.base import Segment
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.directory import write_model
 from prism_mt.serve.app import make_app
+from prism_mt.serve.lanes import Job, Task
 from prism_mt.serve.requests import Limits
-from prism_mt.serve.scorer import Job, ScoringThreads, Task
+from prism_mt.serve.scorer import ScoringThreads
 
-CAND = ["Hello world!", "This is a test.", "She bought three apples."]
-REF = ["Hello, world.", "It is a test.", "She bought two pears."]
 GOOD: dict[str, Any] = {"cand": CAND, "ref": [REF], "lang": "en"}
 
 
@@ -51,31 +49,6 @@ def address(scorer: ScoringThreads, folder: Path) -> Iterator[str]:
         Limits(bytes=20_000, segments=100, comparisons=200, systems=4, characters=5_000, seconds=60),
     )
     yield from serve(app)
-
-
-def serve(app: Any) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
-
-
-def post(url: str, body: Any, kind: str = "application/json") -> tuple[int, Any]:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": kind})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            text = answer.read().decode()
-            return answer.status, json.loads(text) if "json" in answer.headers["Content-Type"] else text
-    except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read())
 
 
 def test_scores_are_those_of_the_library(address: str, folder: Path) -> None:

@@ -8,7 +8,8 @@ from made import make_model
 from prism_mt import PrismError, PrismRef, PrismSrc, Runtime
 from prism_mt.metrics.base import Segment
 from prism_mt.models.directory import write_model
-from prism_mt.serve.scorer import ScoringThreads, Task
+from prism_mt.serve.lanes import Task
+from prism_mt.serve.scorer import ScoringThreads
 from prism_mt.text.parallel import Languages
 
 

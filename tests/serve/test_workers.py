@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -45,6 +46,16 @@ def test_interrupted_work_leaves_its_process_for_the_next() -> None:
         with pytest.raises(Stopped):
             workers.run(time.sleep, 60, seconds=60, stopped=iter([False, True]).__next__)
     assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process
+    workers.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere all time counts")
+def test_only_the_time_of_the_processor_counts() -> None:
+    """On a busy machine a process may wait for seconds: a request that is no work must not be refused then."""
+    workers = Workers(1)
+    workers.run(time.sleep, 0.5, seconds=0.1, stopped=lambda: False)
+    with pytest.raises(TooLong, match="stopped after 0.1 seconds"):
+        workers.run(exec, "while True: pass", seconds=0.1, stopped=lambda: False)
     workers.close()
 
 

@@ -1,4 +1,6 @@
+import signal
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from metric_runs import TRUTH, configure, scores_of  # noqa: E402
 
 from prism_mt._core.errors import PrismError  # noqa: E402
 from prism_mt.cli.main import main  # noqa: E402
+from prism_mt.encoders.cached import StoredEncoder  # noqa: E402
 from prism_mt.metrics.registry import make_metric  # noqa: E402
 from prism_mt.metrics.score import score  # noqa: E402
 from prism_mt.training.checkpoints import CheckpointFolder  # noqa: E402
@@ -63,6 +66,21 @@ def test_batches_are_of_about_the_same_length_and_never_cut_a_group() -> None:
     assert starts == [batch[0].score for batch in make_batches(groups, 5, np.random.default_rng(1))]
     means = [np.mean([len(row.other) for row in batch]) for batch in batches]
     assert means != sorted(means)  # short texts do not come first
+
+
+def test_a_signal_ends_the_encoding(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may take hours: only a step of the training may end first."""
+
+    def terminate(*_: object) -> NoReturn:
+        raise SystemExit(143)
+
+    monkeypatch.setattr(StoredEncoder, "prepare", lambda *_: signal.raise_signal(signal.SIGTERM))
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with pytest.raises(SystemExit, match="143"):
+            main(["metric", "train", str(configure(run, limits__epochs=1))])
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_a_run_can_start_from_another_metric(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,16 +2,20 @@
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from prism_mt._core.allocator import release_freed_memory
 from prism_mt._core.arguments import Command
 from prism_mt._core.errors import MissingExtra
 from prism_mt._core.options import Config, option
+from prism_mt.engines.config import device_kind
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.models.resolve import DEFAULT_MODEL
 
 _CONNECTIONS = 256
+_BATCH_TOKENS = 512
+"""Default on a CPU, a quarter of what a command takes: requests are small, and a server should be, too."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,12 @@ def run(options: ServeOptions, engine: EngineConfig) -> None:
     from prism_mt.serve.scorer import ScoringThreads
 
     opened = listen(options.host, options.port)
+    if engine.batch_tokens is None and device_kind(engine) == "cpu":
+        engine = replace(engine, batch_tokens=_BATCH_TOKENS)
     runtime = Runtime(engine)
     for model in options.model:
         runtime.engine(model).budget  # noqa: B018  loads it now, so that mistakes show here
+    release_freed_memory()
     scorer = ScoringThreads(runtime, options.model)
     app = make_app(scorer, options.model, names=[options.host, *options.name])
     settings = uvicorn.Config(

@@ -86,7 +86,7 @@ def _fast_engine(config: EngineConfig, task: Task) -> EngineName:
         return "torch"
     if not find_spec("torch") or config.ray is not None or "," in config.device:
         return "ct2"
-    if config.precision == "bfloat16" and task != "beam" and _device_kind(config) == "cpu":
+    if config.precision == "bfloat16" and task != "beam" and device_kind(config) == "cpu":
         return "torch"
     # Torch encodes a source once for all its targets.
     return "torch" if task == "rerank" and config.precision == "float32" and config.workers is None else "ct2"
@@ -100,13 +100,14 @@ def _fast_precision(config: EngineConfig, task: Task) -> Precision:
     """
     if task in ("search", "beam") or config.ray is not None or config.device.startswith("mps"):
         return "float32"
-    if _device_kind(config) == "cuda":
+    if device_kind(config) == "cuda":
         return "float32" if config.engine == "torch" else "float16"
     usable = config.engine != "ct2" and find_spec("torch") is not None and has_bfloat16()
     return "bfloat16" if usable else "float32"
 
 
-def _device_kind(config: EngineConfig) -> str:
+def device_kind(config: EngineConfig) -> str:
+    """Return the kind of device (`cpu`, `cuda` or `mps`) that a configuration means on this machine."""
     kind = config.device.partition(":")[0]
     if kind != "auto":
         return kind

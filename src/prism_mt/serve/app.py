@@ -22,6 +22,7 @@ from prism_mt.report.page import render_form
 from prism_mt.report.systems import compare
 from prism_mt.serve.connections import OwnHosts
 from prism_mt.serve.docs import docs_page
+from prism_mt.serve.lanes import Answer, Busy, Job, Task
 from prism_mt.serve.requests import (
     Health,
     Limits,
@@ -39,7 +40,7 @@ from prism_mt.serve.requests import (
     served_metrics,
     wanted_metrics,
 )
-from prism_mt.serve.scorer import Answer, Busy, Job, ScoringThreads, Task
+from prism_mt.serve.scorer import ScoringThreads
 from prism_mt.serve.waiting import Work, wait_for
 from prism_mt.text.parallel import ParallelText, parallel_text
 
@@ -89,7 +90,7 @@ def make_app(
         metrics = [find_metric(name, {}, wanted.model or models[0]) for name in names]
         text = check_texts(wanted, wanted.systems, metrics, limit)
         answers = await wait_for(request, _submit(scorer, wanted, text, metrics, tokens=True), limit)
-        work = Work(partial(scorer.workers.run, make_report, wanted, answers, seconds=limit.seconds))
+        work = Work(partial(scorer.reporters.run, make_report, wanted, answers, seconds=limit.seconds))
         [html] = await wait_for(request, [work], limit)
         return HTMLResponse(html)
 

@@ -1,202 +1,27 @@
-"""Score all requests: concurrent ones are grouped into batches, long ones take turns, and all can be stopped."""
+"""Score all requests, with models in threads and without in processes, which can be stopped."""
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 
 from prism_mt._core.errors import PrismError
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.metrics.base import Languages, Metric, Scorer, Segment, SegmentScore
 from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.scorer import check_errors, open_scorer
-from prism_mt.serve.workers import Stopped, TooLong, Workers
+from prism_mt.serve.lanes import THREADS, TURN, Job, Lane, Task
+from prism_mt.serve.workers import TooLong, Workers
 from prism_mt.text.languages import find_language
 
-_TOGETHER = 512
-"""Segments scored at a time; more would make a small request wait long."""
-_CHARACTERS, _FEWEST = 50_000, 500
-"""The same for their length in characters, on a fast machine and on the slowest."""
-_THREADS = 2
-"""While the model works for one thread, the other prepares the next batch, so that the model never waits."""
-_MOMENT = 0.01
-"""Seconds in which more requests may join; nothing waits while the model is idle."""
+_SEGMENT = 5.0
+"""Maximum of seconds for one segment of metrics without a model."""
 _SCORERS = 64
 """Scorers kept for the next request; languages come from outside, so their number must be bounded."""
-_QUEUE = 64
-"""Maximum number of waiting requests."""
-_TURN, _SEGMENT = 1.0, 5.0
-"""Seconds per turn, and maximum for one segment of metrics without a model."""
 _MEMORY = 128 << 20
 """Bytes for metrics without a model, which need them only for texts that take too long anyway."""
-_PATIENCE = 2.0
+_PATIENCE = 1.0
 """Seconds to wait at shutdown for a batch that a model is working on."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is requested; requests with the same task are scored together."""
-
-    metric: Metric
-    languages: Languages
-    references: int
-    tokens: bool = False
-    """Whether pieces are requested, too; they cost time."""
-    spans: bool = False
-    error_free: bool = False
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Scores of all segments of a request, the metric, and its signature."""
-
-    metric: Metric
-    signature: str
-    scores: list[SegmentScore]
-
-
-@dataclass(eq=False)
-class Job:
-    """A request in the queue."""
-
-    task: Task
-    segments: Sequence[Segment]
-    answer: "Future[Answer]" = field(default_factory=Future)
-    abandoned: bool = False
-    scores: list[SegmentScore] = field(default_factory=list)
-    """Scores computed so far."""
-    used: float = 0.0
-    """Seconds of work spent on it."""
-
-    @property
-    def left(self) -> Sequence[Segment]:
-        """Segments without a score."""
-        return self.segments[len(self.scores) :]
-
-    def abandon(self) -> None:
-        """Give up the job at the next opportunity: nobody waits for the answer."""
-        self.abandoned = True
-        self.answer.cancel()
-
-    def end(self, signature: str) -> None:
-        """Answer if everything is done."""
-        if len(self.scores) == len(self.segments):
-            with contextlib.suppress(InvalidStateError):  # the server was stopped meanwhile
-                self.answer.set_result(Answer(self.task.metric, signature, self.scores))
-
-    def fail(self, error: Exception) -> None:
-        """Answer with an error, unless there is an answer."""
-        with contextlib.suppress(InvalidStateError):
-            self.answer.set_exception(error)
-
-
-Turn = Callable[[Task, Sequence[Segment], Callable[[], bool]], tuple[Sequence[SegmentScore], str]]
-"""Scores some of the segments, at least the first, and returns the signature; may ask whether nobody waits."""
-
-
-class Busy(PrismError):
-    """More requests are waiting than the server can hold."""
-
-
-class Lane:
-    """A queue and the threads that work on it, with requests taking turns."""
-
-    def __init__(self, turn: Turn, threads: int = _THREADS) -> None:
-        self._turn = turn
-        self._waiting: list[Job] = []
-        self._changed = threading.Condition()
-        self._busy: list[list[Job]] = []
-        self._characters = 4 * _FEWEST  # per turn; it grows while turns are short
-        self._open = True
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(threads)]
-        for thread in self._threads:
-            thread.start()
-
-    def submit(self, job: Job) -> None:
-        """Queue a request."""
-        with self._changed:
-            if not self._open:
-                raise Busy("the server is being stopped")
-            self._waiting = [waiting for waiting in self._waiting if not waiting.abandoned]
-            if len(self._waiting) >= _QUEUE:
-                raise Busy("too many requests are waiting: try again in a minute")
-            self._waiting.append(job)
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """Abandon everything, and let the threads end."""
-        with self._changed:
-            self._open = False
-            for job in [*self._waiting, *chain(*self._busy)]:
-                job.abandon()
-                job.fail(Stopped())
-            self._waiting.clear()
-            self._changed.notify_all()
-
-    def join(self, deadline: float) -> bool:
-        """Wait for the threads, but not beyond a point in time, and return whether all have ended."""
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
-
-    def _run(self) -> None:
-        while jobs := self._next():
-            self.answer(jobs)
-            with self._changed:
-                self._busy.remove(jobs)
-                self._waiting += [job for job in jobs if not job.answer.done() and self._open]
-                self._changed.notify_all()
-
-    def _next(self) -> list[Job]:
-        """The jobs to score together; none at shutdown."""
-        with self._changed:
-            while True:
-                self._changed.wait_for(lambda: self._waiting or not self._open)
-                self._changed.wait_for(self._is_urgent, _MOMENT)
-                if self._waiting:
-                    self._busy.append(together(self._waiting))
-                    return self._busy[-1]
-                if not self._open:
-                    return []
-
-    def _is_urgent(self) -> bool:
-        """Whether there is nothing to do, or enough for a full batch."""
-        return not self._busy or not self._open or sum(len(job.left) for job in self._waiting) >= _TOGETHER
-
-    def answer(self, jobs: list[Job]) -> None:
-        """Give jobs of one task a turn; if that fails, each separately."""
-        jobs = [job for job in jobs if not job.answer.done()]
-        jobs = [job for job in jobs if job.answer.running() or job.answer.set_running_or_notify_cancel()]
-        for gone in [job for job in jobs if job.abandoned]:
-            gone.fail(Stopped())
-            jobs.remove(gone)
-        try:
-            self._score(jobs)
-        except Exception as error:
-            if len(jobs) == 1:
-                jobs[0].fail(error)
-                return
-            for job in jobs:  # one bad segment must not spoil the requests of others
-                self.answer([job])
-
-    def _score(self, jobs: list[Job]) -> None:
-        if not jobs:
-            return
-        start = time.monotonic()
-        parts = share(jobs, self._characters)
-        segments = [segment for part in parts for segment in part]
-        done, signature = self._turn(jobs[0].task, segments, lambda: all(job.abandoned for job in jobs))
-        seconds = time.monotonic() - start
-        self._characters = next_size(self._characters, sum(map(_length, segments[: len(done)])), seconds)
-        for job, part in zip(jobs, parts, strict=True):
-            job.scores += done[: len(part)]
-            done = done[len(part) :]
-            job.used += seconds
-            job.end(signature)
 
 
 class ScoringThreads:
@@ -207,8 +32,10 @@ class ScoringThreads:
         self._scorers: dict[tuple[Metric, Languages, bool, bool], Scorer] = {}
         self._opening = threading.Lock()
         self._deadline = 0.0
-        self.workers = workers or Workers(_THREADS)
-        self._with_model, self._without = Lane(self.score_here), Lane(self._score_elsewhere)
+        self.workers = workers or Workers(THREADS)
+        self.reporters = Workers(1)
+        """For reports, which may take minutes and must not take the place of scores."""
+        self._with_model, self._without = Lane(self.score_here), Lane(self._score_elsewhere, reserved=1)
 
     def submit(self, task: Task, segments: Sequence[Segment]) -> Job:
         """Queue segments."""
@@ -229,6 +56,7 @@ class ScoringThreads:
         lanes = (self._without, self._with_model)
         self._deadline = self._deadline or time.monotonic() + _PATIENCE
         self.workers.close()
+        self.reporters.close()
         for lane in lanes:
             lane.close()
         ended = [lane.join(self._deadline) for lane in lanes]
@@ -251,7 +79,7 @@ class ScoringThreads:
                 task,
                 segments,
                 self._runtime.config,
-                seconds=_TURN + _SEGMENT,
+                seconds=TURN + _SEGMENT,
                 stopped=stopped,
                 memory=_MEMORY,
             )
@@ -280,7 +108,7 @@ class ScoringThreads:
 def score_some(task: Task, segments: Sequence[Segment], config: EngineConfig) -> tuple[list[SegmentScore], str]:
     """Score segments until the turn is over, at least the first."""
     scorer = _open(task.metric, task.languages, config)
-    end = time.monotonic() + _TURN
+    end = time.monotonic() + TURN
     scores = []
     for score in scorer.score(segments, task.tokens):
         scores.append(score)
@@ -292,48 +120,3 @@ def score_some(task: Task, segments: Sequence[Segment], config: EngineConfig) ->
 @lru_cache(_SCORERS)
 def _open(metric: Metric, languages: Languages, config: EngineConfig) -> Scorer:
     return metric.open(Runtime(config), languages)
-
-
-def together(waiting: list[Job]) -> list[Job]:
-    """Take the job with the least work so far, and others with the same task, up to a number of segments.
-
-    So a new request waits for turns of others, but not until they are done.
-    """
-    first = min(waiting, key=lambda job: job.used)
-    chosen, count = [first], len(first.left)
-    for job in waiting:
-        if job is not first and job.task == first.task and count + len(job.left) <= _TOGETHER:
-            chosen.append(job)
-            count += len(job.left)
-    waiting[:] = [job for job in waiting if job not in chosen]
-    return chosen
-
-
-def share(jobs: Sequence[Job], most: int) -> list[Sequence[Segment]]:
-    """The segments of one turn: from the front of every job, up to a number and a length, but at least one in total."""
-    parts: list[Sequence[Segment]] = []
-    count = characters = 0
-    for job in jobs:
-        size = 0
-        for segment in job.left:
-            if count and (count >= _TOGETHER or characters + _length(segment) > most):
-                break
-            count, characters, size = count + 1, characters + _length(segment), size + 1
-        parts.append(job.left[:size])
-    return parts
-
-
-def _length(segment: Segment) -> int:
-    return len(segment.hypothesis) + sum(map(len, segment.references)) + len(segment.source or "")
-
-
-def next_size(size: int, characters: int, seconds: float) -> int:
-    """Adapt the characters per turn to the machine, so that a turn takes about as long as it should.
-
-    A turn that was too long says how many would have fitted; a short one proves more only if it was full.
-    """
-    if seconds > _TURN:
-        return max(_FEWEST, min(size, int(characters * _TURN / seconds)))
-    if seconds < _TURN / 2 and characters > size / 2:
-        return min(_CHARACTERS, 2 * size)
-    return size

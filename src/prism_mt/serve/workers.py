@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -18,6 +19,8 @@ _MOMENT = 0.02
 """Seconds between checks whether anybody still waits."""
 _MEMORY = 1 << 29
 """Maximum memory of a process in bytes, if the system can enforce it."""
+_SLACK = 10.0
+"""How many times longer work may take than it computes: on a busy machine it waits for the processor."""
 _INTERRUPT: signal.Signals | None = getattr(signal, "SIGUSR1", None)
 _GRACE = 2.0
 """Seconds in which interrupted work may end before its process is killed: starting a new one takes longer."""
@@ -50,7 +53,8 @@ class Workers:
     ) -> _Result:
         """Call a module-level function in a process, for at most this many seconds and until `stopped` returns True.
 
-        Waiting for a process to become free and to start does not count.
+        Waiting for a process to become free and to start does not count, nor, where the system tells it, does waiting
+        for the processor, within bounds.
         """
         worker = self._take(stopped)
         kept = False
@@ -84,11 +88,11 @@ class Workers:
                     worker.kill()
 
     def _wait(self, worker: "_Worker", seconds: float, stopped: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + seconds
+        begun, computed = time.monotonic(), worker.seconds()
         while not worker.has_answer(_MOMENT):
             if stopped() or not self._open:
                 raise Stopped
-            if time.monotonic() > deadline:
+            if worker.seconds() - computed > seconds or time.monotonic() - begun > _SLACK * seconds:
                 raise TooLong(f"the work was stopped after {seconds:g} seconds: send shorter texts")
 
     def _take(self, stopped: Callable[[], bool]) -> "_Worker":
@@ -112,6 +116,15 @@ class _Worker:
     def send(self, function: Callable[..., Any], arguments: tuple[Any, ...], memory: int) -> None:
         with contextlib.suppress(OSError):  # a dead process is noticed when its answer is read
             self._pipe.send((function, arguments, memory))
+
+    def seconds(self) -> float:
+        """Processor time of the process so far; where the system does not tell, time on the clock."""
+        if not sys.platform.startswith("linux") or self._process.pid is None:
+            return time.monotonic()
+        try:
+            return time.clock_gettime((~self._process.pid << 3) | 2)  # as clock_getcpuclockid(3) does
+        except OSError:  # it has ended, which is noticed when its answer is read
+            return 0.0
 
     def has_answer(self, seconds: float) -> bool:
         return self._pipe.poll(seconds)

@@ -71,7 +71,7 @@ class Loop:
             self._validate(recorder)
             self.save()
         objective.module.train()
-        updates = objective.updates(progress.position, world.size)
+        updates = iter(()) if self._finished() else objective.updates(progress.position, world.size)
         saved = time.monotonic()
         with self.stop.watch():
             while not self._finished():

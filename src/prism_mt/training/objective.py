@@ -76,7 +76,10 @@ class Objective(Protocol[Batch]):
         """Set the initial weights of a new run; only the first process's count."""
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[Batch]]:
-        """Yield all updates from a position on; a function of the seed and the position alone."""
+        """All updates from a position on; a function of the seed and the position alone.
+
+        Long preparations belong into the call, not into the first update: inside a step signals are only recorded.
+        """
 
     def loss(self, term: str, batch: Batch) -> tuple[Tensor, Tensor]:
         """Sum a term over the batch: the loss to minimize, and the value to report."""

@@ -75,8 +75,12 @@ class RegressionObjective:
             self.module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
 
     def updates(self, position: Position, processes: int) -> Iterator[Update[list[JudgedOutput]]]:
-        """Batches in an order that depends on the seed and the epoch alone; a group is never cut."""
+        """Encode all texts, and return batches in an order that depends on the seed and the epoch alone."""
         self._encode_all()
+        return self._updates(position)
+
+    def _updates(self, position: Position) -> Iterator[Update[list[JudgedOutput]]]:
+        """Yield batches; a group is never cut."""
         epoch, done, examples = position or (0, 0, 0)
         while True:
             batches = make_batches(
