@@ -6,7 +6,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import uvicorn
@@ -15,7 +15,7 @@ CAND = ["Hello world!", "This is a test.", "She bought three apples."]
 REF = ["Hello, world.", "It is a test.", "She bought two pears."]
 
 
-def serve(app: Any) -> Iterator[str]:
+def serve(app: Any) -> Generator[str, None, None]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
