@@ -55,7 +55,7 @@ def main() -> None:
     metrics = [
         make_metric("prism-ref", named),
         make_metric("bertscore", {**named, "encoder": "model"}),
-        make_metric(options.esim, {"overlong": "window"}),
+        make_metric(options.esim, {"overlong": "window"} if options.esim == "esim" else named),
         make_metric("chrf", {}),
     ]
     tables = {}

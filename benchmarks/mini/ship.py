@@ -18,33 +18,31 @@ from numpy.typing import NDArray
 from prism_mt.metrics.learned import read_spec, read_weights, write_metric
 from prism_mt.models.directory import ModelDirectory, write_model
 from prism_mt.models.resolve import open_model
-from prism_mt.models.storage import Storage
+from prism_mt.models.storage import Storage, pack, unpack
 
-UNTRAINED = 3
-"""Layers of the encoder that are e5's own; `tune.py` trains those above."""
-
-
-def storage(layers: int) -> dict[str, Storage]:
-    """How each part of a model with so many encoder layers is stored."""
-    trained: dict[str, Storage] = {f"encoder.layers.{layer}": "int8" for layer in range(UNTRAINED, layers)}
-    return {"encoder": "int4", "decoder": "int8", **trained}
+Weights = Mapping[str, NDArray[np.float32]]
 
 
-def lossless(weights: Mapping[str, NDArray[np.float32]], packed: Mapping[str, NDArray[np.float32]]) -> bool:
-    """Whether 4 bits hold exactly what they were used for."""
-    trained = tuple(name + "." for name, kind in storage(99).items() if kind == "int8")
-    return all(
-        np.array_equal(array, packed[name]) for name, array in weights.items() if not name.startswith(trained)
-    )
+def storage(weights: Weights, layers: int) -> dict[str, Storage]:
+    """Encoder layers that 4 bits hold exactly are e5's own; the others were trained and get 8 bits."""
+    kinds: dict[str, Storage] = {"encoder": "int4", "decoder": "int8"}
+    for layer in range(layers):
+        part = f"encoder.layers.{layer}"
+        own = {name: array for name, array in weights.items() if name.startswith(f"{part}.")}
+        if not same(own, unpack(pack(own, "int4"))):
+            kinds[part] = "int8"
+    return kinds
+
+
+def same(ours: Weights, theirs: Weights) -> bool:
+    """Whether the other weights have all of these, exactly."""
+    return all(name in theirs and np.array_equal(array, theirs[name]) for name, array in ours.items())
 
 
 def same_encoder(one: ModelDirectory, other: ModelDirectory) -> bool:
     """Whether two models have exactly the same encoder."""
-    ours, theirs = one.weights(), other.weights()
-    names = [name for name in ours if name.startswith("encoder.")]
-    return one.source.sentencepiece == other.source.sentencepiece and all(
-        name in theirs and np.array_equal(ours[name], theirs[name]) for name in names
-    )
+    ours = {name: array for name, array in one.weights().items() if name.startswith("encoder.")}
+    return one.source.sentencepiece == other.source.sentencepiece and same(ours, other.weights())
 
 
 def main() -> None:
@@ -64,10 +62,11 @@ def main() -> None:
         name: np.mean([array, *(part[name] for part in parts)], axis=0) for name, array in model.weights.items()
     }
     card = options.card.read_text(encoding="utf-8") if options.card else ""
-    stored = storage(model.spec.architecture.encoder_layers)
+    stored = storage(weights, model.spec.architecture.encoder_layers)
     shipped = write_model(dataclasses.replace(model, weights=weights, card=card), options.output, stored)
-    if not lossless(weights, shipped.weights()):
-        raise SystemExit("4 bits do not hold this encoder exactly: was it trained?")
+    pieces = {name: array for name, array in weights.items() if name.startswith("encoder.embedding")}
+    if not same(pieces, shipped.weights()):
+        raise SystemExit("4 bits do not hold the piece vectors of the encoder exactly: were they trained?")
     size = sum(entry.size for entry in shipped.files.values()) / 1e6
     print(f"{options.output}: {size:.1f} MB, digest {shipped.digest[:12]}")
     for folder in options.metric:
