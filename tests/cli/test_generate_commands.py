@@ -164,7 +164,7 @@ def test_a_killed_run_goes_on(capsys: Any, model: str, monkeypatch: pytest.Monke
             ("rerank", "lists.jsonl", "--to", "en", "-m", "blue"),
             "no metric and no folder of a learned metric is named 'blue'; did you mean 'bleu'?",
         ),
-        (("rerank", "in.txt", "-m", "chrf"), "in.txt, line 1 is not valid JSON"),
+        (("rerank", "in.txt", "-m", "chrf"), "in.txt is plain text, not lists in JSONL: set --candidates"),
         (("rerank", "empty.txt", "-m", "chrf"), "empty.txt is empty: nothing to rerank"),
     ],
 )
