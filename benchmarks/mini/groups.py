@@ -41,14 +41,9 @@ class Group:
 
 def wmt20(data: Path) -> tuple[list[Group], list[Group]]:
     """Groups of WMT20, and those of the documents that are held out (the same as for `esim`)."""
-    draw = random.Random(1)
     train: list[Group] = []
     dev: list[Group] = []
-    for pair in judged.PAIRS:
-        rows = judged.read(data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz")
-        out = judged.held_out(rows, draw)
-        for _ in judged.mqm(rows, pair, draw):
-            pass  # draws as often as there, so that the documents of the next pair are the same
+    for pair, rows, out in judged.wmt20(data):
         for row in rows:
             group = _judged(row, pair.split("-")[1])
             if group is not None:

@@ -86,6 +86,17 @@ def direct_assessments(
             yield row["doc"], Row(*texts, score, f"da:{pair}:{row['seg_id']}")
 
 
+def wmt20(data: Path) -> Iterator[tuple[str, list[dict[str, Any]], set[str]]]:
+    """Each pair with the rows of WMT20 MQM and the documents that are held out, the same for all that is trained."""
+    draw = random.Random(1)
+    for pair in PAIRS:
+        rows = read(data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz")
+        documents = held_out(rows, draw)
+        for _ in mqm(rows, pair, draw):
+            pass  # draws as often as `main`, so that the documents of the next pair are the same
+        yield pair, rows, documents
+
+
 def perturb(words: Sequence[str], count: int, others: Sequence[str], draw: random.Random) -> list[str]:
     """Drop, add, replace or swap words, `count` times."""
     found = list(words)

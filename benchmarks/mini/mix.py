@@ -8,7 +8,6 @@ and chrF stand beside them.
 
 import argparse
 import itertools
-import random
 import sys
 from pathlib import Path
 
@@ -31,14 +30,10 @@ Scores = NDArray[np.float64]
 
 def held_out_judgments(data: Path) -> dict[str, Judgments]:
     """The judged segments of the documents that `judgments.py` and `groups.py` hold out."""
-    draw, found = random.Random(1), {}
-    for pair in judged.PAIRS:
-        path = data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz"
-        rows = judged.read(path)
-        documents = judged.held_out(rows, draw)
-        for _ in judged.mqm(rows, pair, draw):
-            pass  # draws as often as there, so that the documents of the next pair are the same
+    found = {}
+    for pair, rows, documents in judged.wmt20(data):
         places = [place for place, row in enumerate(rows) if row["doc"] in documents]
+        path = data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz"
         found[pair] = prism_mt.read_judgments(path, pair=pair).without_humans().on_segments(places)
     return found
 

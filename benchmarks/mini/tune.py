@@ -80,11 +80,12 @@ def share_gradients(parameters: Sequence[nn.Parameter], world: int) -> None:
 
 
 def judged_keys(data: Path) -> frozenset[str]:
-    """The segments that `prism metaeval` should warn of."""
+    """The segments that `prism metaeval` should warn of: all but the held-out documents."""
     return frozenset(
         segment_key(pair, row["src"])
-        for pair in judged.PAIRS
-        for row in judged.read(data / "judgments" / f"wmt20_mqm_{pair}.jsonl.xz")
+        for pair, rows, documents in judged.wmt20(data)
+        for row in rows
+        if row["doc"] not in documents
     )
 
 
@@ -126,8 +127,7 @@ def main() -> None:
     ranked, held, pairs, synthetic = pickle.loads(cache.read_bytes())
     held = random.Random(1).sample(held, min(options.dev, len(held)))
     stream = Stream(ranked, pairs, synthetic, options.seed)
-    with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
-        run(Scorer(base), stream, held, options, rank, world)
+    run(Scorer(base), stream, held, options, rank, world)
 
 
 def run(
@@ -151,7 +151,8 @@ def run(
         if step % options.evaluate == 0 or step == options.steps:
             if rank == 0 and step > first:
                 export(scorer, options.output / f"model-{step}", judged_keys(options.data))
-            result = evaluate(scorer, held, rank, world)
+            with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
+                result = evaluate(scorer, held, rank, world)
             if rank == 0:
                 shown = "  ".join(f"{key} {a:.1f}/{tau:.1f}" for key, (a, tau) in result.items())
                 print(f"{step} {time.time() - start:.0f}s {shown}", flush=True)
@@ -161,7 +162,9 @@ def run(
             part["lr"] = part["peak"] * min(1, (step + 1) / 30) * (1 - step / options.steps)
         draw = random.Random(f"{stream.seed} {rank} {step}")
         optimizer.zero_grad()
-        values = learn(scorer, stream, draw, step, rank, world)
+        # A context for each step: weights that it has converted are kept until it ends.
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.bfloat16):
+            values = learn(scorer, stream, draw, step, rank, world)
         share_gradients(parameters, world)
         norm = nn.utils.clip_grad_norm_(parameters, 1.0, error_if_nonfinite=True)
         optimizer.step()
