@@ -73,3 +73,13 @@ def test_mkl_on_amd_is_warned_of(amd: bool, model: ModelDirectory, caplog: Any, 
     monkeypatch.setattr(bench, "is_amd", lambda: amd)
     assert main(["bench", "--model", str(model.folder), "-n", "1", "--device", "cpu", "--threads", "1"]) == 0
     assert ("unset it" in caplog.text) == amd
+
+
+def test_overflow_of_8_bits_is_warned_of_once(model: ModelDirectory, caplog: Any, monkeypatch: Any) -> None:
+    from prism_mt.engines import local
+
+    local._warn_of_overflow.cache_clear()
+    monkeypatch.setattr(local, "overflows_in_8_bits", lambda: True)
+    words = ["bench", "--model", str(model.folder), "-n", "2", "--device", "cpu", "--threads", "1"]
+    assert main(words) == main(words) == 0
+    assert caplog.text.count("int8 overflows on this processor, which lacks VNNI") == 1

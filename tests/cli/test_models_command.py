@@ -267,3 +267,8 @@ def test_fetch_from_a_hub(tmp_path: Path) -> None:
     code, _, err = prism("translate", "--model", "hf:org/tinny", "--to", "fr", "--offline", text="Haus\n")
     assert code == 2
     assert "--offline: not fetching hf:org/tinny, which is not on this machine" in err
+
+
+def test_a_misspelled_model(capsys: Any, cache: Path) -> None:
+    assert main(["models", "show", "mni"]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("; did you mean 'mini'?")

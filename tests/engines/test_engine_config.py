@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from made import make_model
 
+from prism_mt._core import environment
 from prism_mt._core.cache import Store
 from prism_mt._core.errors import PrismError
 from prism_mt.engines import config as config_module
 from prism_mt.engines import local
 from prism_mt.engines.base import EngineName, Pair
 from prism_mt.engines.cached import CachedEngine
-from prism_mt.engines.config import EngineConfig, Task, resolve_engine
+from prism_mt.engines.config import EngineConfig, Precision, Task, resolve_engine
 from prism_mt.engines.factory import open_cached_engine, open_engine
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.models.directory import ModelDirectory, write_model
@@ -176,3 +177,29 @@ def test_without_the_cache_nothing_is_kept(model: ModelDirectory, tmp_path: Path
     assert not isinstance(engine, CachedEngine)
     list(score_pairs(engine, PAIRS))
     assert not Store("scores").path.exists()
+
+
+X86 = "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu sse4_2 avx2"
+
+
+@pytest.mark.parametrize(
+    ("processor", "precision", "warned"),
+    [
+        (X86, "int8", True),
+        (X86, "int8_float32", True),
+        (X86, "float32", False),
+        (f"{X86} avx512f avx512_vnni", "int8", False),
+        (f"{X86} avx_vnni", "int8", False),
+        ("processor\t: 0\nFeatures\t: fp asimd asimddp", "int8", False),
+        ("", "int8", False),
+    ],
+)
+def test_8_bits_without_vnni(
+    processor: str, precision: Precision, warned: bool, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    local._warn_of_overflow.cache_clear()
+    monkeypatch.setattr(environment, "_processor", lambda: processor)
+    for _ in range(2):
+        local.check_local(resolve_engine(EngineConfig(engine="ct2", precision=precision, device="cpu")))
+    assert len(caplog.records) == warned
+    assert not warned or f"{precision} overflows" in caplog.text

@@ -60,7 +60,7 @@ def test_shared_options_go_to_the_metrics_that_have_them() -> None:
     made = make_metrics(["prism-ref", "prism-src", "chrf"], {"model": "other", "word_order": 2})
     assert [getattr(metric, "model", None) for metric in made] == ["other", "other", None]
     assert made[2] == Chrf(word_order=2)
-    with pytest.raises(PrismError, match="`tokenize=` is an option of bleu, and none of them is requested"):
+    with pytest.raises(PrismError, match="`tokenize=` is an option of bleu, which is not requested"):
         make_metrics(["chrf"], {"tokenize": "13a"})
     with pytest.raises(PrismError, match="no metric has an option 'modle'; did you mean 'model'"):
         make_metrics(["chrf"], {"modle": "x"})

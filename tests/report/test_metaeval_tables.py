@@ -32,10 +32,14 @@ def evaluation(pair: str, *results: MetricResult) -> Evaluation:
     return Evaluation(f"set {pair}", pair, "3 systems", get_protocol("wmt21-mqm"), Resampling(), results)
 
 
-BEST = MetricResult("m_1", 0.3, Interval(0.2, 0.35), NAN, 1, {"tau-b in segments": 0.1, "empty": NAN})
-CLOSE = MetricResult("close", 0.29, Interval(0.2, 0.35), 0.4, 1, {"tau-b in segments": 0.2, "empty": NAN})
-WORSE = MetricResult("worse", -0.1, None, 0.001, 2, {"tau-b in segments": NAN, "empty": NAN})
-BROKEN = MetricResult("broken", NAN, None, NAN, 2, {"tau-b in segments": NAN, "empty": NAN})
+BEST = MetricResult(
+    "m_1", 0.3, Interval(0.2, 0.35), NAN, 1, {"tau-b in segments": 0.1, "accuracy in segments": NAN}
+)
+CLOSE = MetricResult(
+    "close", 0.29, Interval(0.2, 0.35), 0.4, 1, {"tau-b in segments": 0.2, "accuracy in segments": NAN}
+)
+WORSE = MetricResult("worse", -0.1, None, 0.001, 2, {"tau-b in segments": NAN, "accuracy in segments": NAN})
+BROKEN = MetricResult("broken", NAN, None, NAN, 2, {"tau-b in segments": NAN, "accuracy in segments": NAN})
 
 
 def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
@@ -48,10 +52,11 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
         "p",
         "rank",
         "tau-b in segments",
+        "accuracy in segments",
     ]
     assert as_dict(table)["columns"] == [
         *("metric", "tau_b", "ci_low", "ci_high", "p_value", "rank"),
-        "tau_b_in_segments",
+        *("tau_b_in_segments", "accuracy_in_segments"),
     ]
     assert table.bold == {(0, 1), (1, 1)}
     assert table.rows[2][:4] == ("worse", -0.1, None, None)
@@ -62,7 +67,9 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
     assert table.notes == (
         "† best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1; "
         "low and high: 95 % bootstrap intervals, 1000 draws of segments, seed 1",
+        "accuracy in segments: undefined here, it needs a segment with two outputs that were judged differently",
     )
+    assert all(line.rstrip().endswith("—") for line in render(table).splitlines() if line.startswith("m_1 "))
 
 
 def test_overview_puts_pairs_side_by_side_best_mean_first() -> None:

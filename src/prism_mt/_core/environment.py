@@ -49,6 +49,12 @@ def has_bfloat16() -> bool:
     return any(flag in _processor() for flag in ("avx512_bf16", "amx_bf16"))
 
 
+def overflows_in_8_bits() -> bool:
+    """Whether sums of 8-bit products overflow, as far as Linux tells: without VNNI, x86 adds them in 16 bits."""
+    flags = {flag for line in _processor().splitlines() if line.startswith("flags") for flag in line.split()}
+    return bool(flags) and flags.isdisjoint(("avx512_vnni", "avx_vnni"))
+
+
 def is_amd() -> bool:
     """Whether this processor is AMD's, as far as Linux tells."""
     return "AuthenticAMD" in _processor()

@@ -1,8 +1,11 @@
 """Engines on this machine: which ones can run, and loading a model."""
 
+import logging
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Union
 
+from prism_mt._core.environment import overflows_in_8_bits
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.engines.config import EngineConfig, Task, resolve_engine
 from prism_mt.models.directory import ModelDirectory
@@ -10,6 +13,8 @@ from prism_mt.models.directory import ModelDirectory
 if TYPE_CHECKING:
     from prism_mt.engines.ct2 import CT2Engine
     from prism_mt.engines.torch import TorchEngine
+
+_LOG = logging.getLogger("prism_mt")
 
 
 def open_local(
@@ -45,7 +50,20 @@ def check_local(config: EngineConfig) -> None:
     elif config.device not in ("auto", "cpu") or config.precision != "float32":
         from prism_mt.engines.ct2 import check_precision, resolve_device
 
-        check_precision(config.precision, resolve_device(split_device(config.device)[0]))
+        device = resolve_device(split_device(config.device)[0])
+        check_precision(config.precision, device)
+        if device == "cpu" and config.precision.startswith("int8") and overflows_in_8_bits():
+            _warn_of_overflow(config.precision)
+
+
+@cache
+def _warn_of_overflow(precision: str) -> None:
+    """Warn once, however many metrics and directions open an engine."""
+    _LOG.warning(
+        "%s overflows on this processor, which lacks VNNI: scores of mini are off by .017 on average, not by .006 as "
+        "elsewhere; float32 is exact",
+        precision,
+    )
 
 
 def split_device(device: str) -> tuple[str, list[int]]:

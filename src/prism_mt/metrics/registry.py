@@ -111,9 +111,9 @@ def make_metrics(
         if name not in known:
             raise PrismError(f"no metric has an option {name!r}{suggestion(name, known)}")
         if not any(has_option(metric, name) for metric in found):
-            raise PrismError(
-                f"`{name}=` is an option of {', '.join(known[name][2])}, and none of them is requested"
-            )
+            owners = known[name][2]
+            missing = "which is not requested" if len(owners) == 1 else "and none of them is requested"
+            raise PrismError(f"`{name}=` is an option of {', '.join(owners)}, {missing}")
     return found
 
 

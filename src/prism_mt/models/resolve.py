@@ -16,6 +16,7 @@ from pathlib import Path
 from prism_mt._core.environment import cache_folder, make_cache_folder
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import path_exists, path_of, write_atomically
+from prism_mt._core.options import near
 from prism_mt.models import zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.model import Model
@@ -45,8 +46,9 @@ def open_model(name: str, offline: bool = False) -> ModelDirectory:
         raise PrismError(f"the model {name} is not on this machine: fetch it with `prism models get {name}`")
     if known:
         return open_model(known.source, offline)
-    names = ", ".join(model.name for model in zoo.CATALOG)
-    raise PrismError(f"no model {name!r}: use a folder, hf:ORG/NAME, or one of {names}")
+    names = [model.name for model in zoo.CATALOG]
+    hint = near(name, names)
+    raise PrismError(f"no model {name!r}: use a folder, hf:ORG/NAME, or one of {', '.join(names)}{hint}")
 
 
 def is_here(known: zoo.KnownModel) -> bool:

@@ -23,6 +23,15 @@ BEST_MARK = "†"
 _TIES_NOTE = (
     "all tied: accuracy of calling every pair a tie; a metric with no more than that distinguishes nothing"
 )
+_NEEDS = {
+    "tau-b pooled": "outputs with different judgments and different scores",
+    "tau-b in segments": "a segment with different judgments and different scores",
+    "accuracy in segments": "a segment with two outputs that were judged differently",
+    "without outliers": "systems with different judgments and scores that are no outliers",
+    "accuracy": "two systems that were judged differently",
+    "mean of segments": "a preference of which a metric has scored both outputs",
+}
+"""What a statistic beside the protocol's needs; where no metric has it, the reader is told why."""
 _TESTS = {
     "williams": "Williams' test",
     "perm-both": "PERM-BOTH",
@@ -37,7 +46,7 @@ _TESTS = {
 def evaluation_table(evaluation: Evaluation) -> Table:
     """One language pair: the task's statistic, its interval, p-value and rank, and other statistics beside it."""
     results = evaluation.results
-    titles = [name for name in results[0].others if not all(np.isnan(result.others[name]) for result in results)]
+    titles = list(results[0].others)
     shows_interval = any(result.interval for result in results)
     shows_p = evaluation.protocol.test not in ("intervals", "none")
     columns = [Column("metric"), number(statistic_title(evaluation.protocol))]
@@ -66,7 +75,7 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     reference = f", reference {evaluation.reference}" if evaluation.reference else ""
     part = f", {evaluation.part}" if evaluation.part else ""
     caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
-    notes = (_note(evaluation), *([_TIES_NOTE] if calibrated else []))
+    notes = (_note(evaluation), *([_TIES_NOTE] if calibrated else []), *_undefined(evaluation))
     signatures = tuple(evaluation.signatures.values())
     return Table(keyed(columns), tuple(rows), caption, bold, notes, signatures, BEST_MARK)
 
@@ -182,6 +191,13 @@ def _note(evaluation: Evaluation) -> str:
             f"seed {resampling.seed}"
         )
     return _test_note(evaluation)
+
+
+def _undefined(evaluation: Evaluation) -> list[str]:
+    """Say why a column is empty."""
+    results = evaluation.results
+    empty = [title for title in results[0].others if all(np.isnan(result.others[title]) for result in results)]
+    return [f"{title}: undefined here, it needs {_NEEDS.get(title, 'more judgments')}" for title in empty]
 
 
 def _test_note(evaluation: Evaluation) -> str:
