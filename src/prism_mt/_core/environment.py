@@ -49,6 +49,11 @@ def has_bfloat16() -> bool:
     return any(flag in _processor() for flag in ("avx512_bf16", "amx_bf16"))
 
 
+def has_int8() -> bool:
+    """Whether this processor adds up 8-bit products in 32 bits by instructions of its own, as far as Linux tells."""
+    return any(flag in _processor() for flag in ("avx512_vnni", "avx_vnni", "amx_int8"))
+
+
 def is_amd() -> bool:
     """Whether this processor is AMD's, as far as Linux tells."""
     return "AuthenticAMD" in _processor()
