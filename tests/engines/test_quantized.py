@@ -1,10 +1,10 @@
 """Products in 8 bits: exact, close to float32, and the same for a row whatever stands beside it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from prism_mt._core.environment import has_int8
 from prism_mt.engines import quantized
@@ -14,12 +14,12 @@ needs_vnni = pytest.mark.skipif(not has_int8(), reason="this processor has no 8-
 
 
 @pytest.fixture(params=[pytest.param(True, marks=needs_vnni), False], ids=["packed", "plain"], autouse=True)
-def packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
+def packed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """With oneDNN's product, and with the plain one that takes its place."""
     if request.param and not has_packed():
         pytest.skip("this torch has no 8-bit product")
     monkeypatch.setattr(quantized, "has_packed", lambda: request.param)
-    yield request.param
+    return bool(request.param)
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -48,8 +48,8 @@ def test_products_are_exact_even_at_the_limits(rows: int, shape: tuple[int, int]
 @pytest.mark.parametrize("activation", ["none", "relu", "gelu", "swish"])
 def test_a_layer_is_close_to_float32(activation: Any) -> None:
     weight, bias, states = normal(48, 64), normal(48, seed=1), normal(5000, 64, seed=2)
-    plain = {"none": lambda x: x, "relu": torch.relu, "gelu": torch.nn.functional.gelu, "swish": torch.nn.functional.silu}
-    wanted = plain[activation](torch.nn.functional.linear(states, weight, bias))
+    plain = {"none": torch.clone, "relu": torch.relu, "gelu": F.gelu, "swish": F.silu}
+    wanted = plain[activation](F.linear(states, weight, bias))
     found = QuantizedLinear(weight, bias)(states, activation)
     assert 1e-4 < (found - wanted).abs().mean() / wanted.std() < 0.02
     residual = normal(5000, 48, seed=3)
@@ -72,7 +72,7 @@ def test_log_probabilities(with_bias: bool) -> None:
     weight, states = normal(2500, 32) / 4, 2 * normal(300, 32, seed=1)
     bias = normal(2500, seed=2) if with_bias else None
     tokens = torch.arange(300) * 8
-    wanted = torch.nn.functional.linear(states, weight, bias).div(0.8).log_softmax(1).gather(1, tokens[:, None])[:, 0]
+    wanted = F.linear(states, weight, bias).div(0.8).log_softmax(1).gather(1, tokens[:, None])[:, 0]
     found = QuantizedNormalizer(weight, bias, 0.8)(states, tokens)
     assert 1e-5 < (found - wanted).abs().mean() < 0.03
     assert found.max() <= 0

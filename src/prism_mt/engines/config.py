@@ -9,7 +9,9 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.engines.base import EngineName
 
-Precision = Literal["auto", "float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16", "int8_bfloat16"]
+Precision = Literal[
+    "auto", "float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16", "int8_bfloat16"
+]
 TORCH_PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "int8_bfloat16")
 Task = Literal["score", "rerank", "beam", "search"]
 """`rerank` scores many targets of one source; `search` is any search but plain beam search."""
@@ -20,8 +22,8 @@ class EngineConfig(Config):
     """Engine options.
 
     Nothing of it but the precision changes a score by more than rounding. In less than float32, scores also depend a
-    little on what else is in their batch: with the torch engine by less than 0.01, in 8 bits with the ct2 engine and the
-    embedded model by less than 0.1.
+    little on what else is in their batch: with the torch engine by less than 0.01, in 8 bits with the ct2 engine and
+    the embedded model by less than 0.1.
     """
 
     TITLE: ClassVar[str] = "engine options"
@@ -32,8 +34,8 @@ class EngineConfig(Config):
     )
     precision: Precision = option(
         "number format: float32, int8, bfloat16 or int8_bfloat16 (torch engine on a CPU; the latter projects onto the "
-        "vocabulary in 8 bits); ct2 has the others; auto takes the fastest that keeps scores within 0.005 of float32 on "
-        "average: int8_bfloat16 or bfloat16 where the CPU and torch have it, float16 on a GPU",
+        "vocabulary in 8 bits); ct2 has the others; auto takes the fastest that keeps scores within 0.005 of float32 "
+        "on average: int8_bfloat16 or bfloat16 where the CPU and torch have it, float16 on a GPU",
         "float32",
     )
     device: str = option("auto, cpu, cuda, cuda:0,1 (several GPUs, ct2 only) or mps (torch only)", "auto")
@@ -96,8 +98,8 @@ def _fast_engine(config: EngineConfig, task: Task) -> EngineName:
 def _fast_precision(config: EngineConfig, task: Task) -> Precision:
     """The fastest precision that keeps scores within .005 of float32 on average, by device and installed packages.
 
-    Measured with `benchmarks/precisions.py`: with states in 8 bits in every layer, they are not. What is generated, and what is scored on a cluster
-    of machines that may differ, stays in float32.
+    Measured with `benchmarks/precisions.py`: with states in 8 bits in every layer, they are not. What is generated,
+    and what is scored on a cluster of machines that may differ, stays in float32.
     """
     if task in ("search", "beam") or config.ray is not None or config.device.startswith("mps"):
         return "float32"

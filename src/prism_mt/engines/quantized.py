@@ -41,7 +41,19 @@ class QuantizedProduct:
             signed = numbers.float().sub_(_OFFSET)
             return F.linear(signed, self.numbers.float()).mul_(self.scales)
         product: Tensor = torch.ops.onednn.qlinear_pointwise(
-            numbers, 1.0, _OFFSET, self._packed, self.scales, self._zeros, None, 1.0, 0, torch.float32, "none", [], ""
+            numbers,
+            1.0,
+            _OFFSET,
+            self._packed,
+            self.scales,
+            self._zeros,
+            None,
+            1.0,
+            0,
+            torch.float32,
+            "none",
+            [],
+            "",
         )
         return product
 
@@ -126,7 +138,9 @@ class QuantizedNormalizer(Normalizer):
     def _total(self, states: Tensor, tokens: Tensor, own: Tensor) -> Tensor:
         total = super()._total(states, tokens, own)
         numbers, scales = quantize(states)
-        logits = (numbers.float().sub_(_OFFSET) * self._numbers[tokens]).sum(1) * self._scales[tokens] * scales[:, 0]
+        logits = (
+            (numbers.float().sub_(_OFFSET) * self._numbers[tokens]).sum(1) * self._scales[tokens] * scales[:, 0]
+        )
         if self._bias is not None:
             logits += self._bias[tokens]
         return total.add_(1 - (logits - own).clamp_max_(126).exp2_()).clamp_min_(1)

@@ -38,7 +38,9 @@ class TorchEngine:
     ) -> None:
         self.device = resolve_device(device)
         if precision.startswith("int8") and self.device.type != "cpu":
-            raise PrismError(f"the torch engine computes in {precision} on a CPU only: choose another `precision=`")
+            raise PrismError(
+                f"the torch engine computes in {precision} on a CPU only: choose another `precision=`"
+            )
         self.dtype = precision
         self.temperature = temperature
         self._model = model
