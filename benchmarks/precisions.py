@@ -23,7 +23,7 @@ from quality import SETS, subset
 
 import prism_mt
 from prism_mt import EngineConfig, Runtime, make_metric
-from prism_mt._core.environment import has_bfloat16
+from prism_mt._core.environment import has_bfloat16, has_int8
 from prism_mt.engines.base import EngineName
 from prism_mt.engines.factory import Precision
 from prism_mt.evaluation.collect import open_metrics
@@ -33,8 +33,12 @@ from prism_mt.stats.accuracy import segment_accuracy
 from prism_mt.stats.correlation import kendall_b
 
 SETTINGS: list[tuple[EngineName, Precision]] = [("ct2", "float32"), ("torch", "float32"), ("ct2", "int8")]
+if has_int8():
+    SETTINGS.append(("torch", "int8"))
 if has_bfloat16():
-    SETTINGS.insert(2, ("torch", "bfloat16"))
+    SETTINGS.append(("torch", "bfloat16"))
+if has_bfloat16() and has_int8():
+    SETTINGS.append(("torch", "int8_bfloat16"))
 
 
 def measure(

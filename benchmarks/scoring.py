@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from prism_mt._core.environment import available_cores, has_bfloat16
+from prism_mt._core.environment import available_cores, has_bfloat16, has_int8
 from prism_mt.engines.base import EngineName, Pair
 from prism_mt.engines.ct2_model import converted
 from prism_mt.engines.factory import EngineConfig, Precision, open_engine
@@ -199,8 +199,12 @@ def ways(model: ModelDirectory, peer: Any, threads: int) -> Iterator[Way]:
         if precision in ctranslate2.get_supported_compute_types("cpu"):
             yield Way(f"ours, ct2 {precision}", precision, ours(model, "ct2", precision, threads))
     yield Way("ours, torch float32", "float32", ours(model, "torch", "float32", threads))
+    if has_int8():
+        yield Way("ours, torch int8", "int8", ours(model, "torch", "int8", threads))
     if has_bfloat16():
         yield Way("ours, torch bfloat16", "bfloat16", ours(model, "torch", "bfloat16", threads))
+    if has_bfloat16() and has_int8():  # most products are in bfloat16
+        yield Way("ours, torch int8_bfloat16", "bfloat16", ours(model, "torch", "int8_bfloat16", threads))
 
 
 def useful_operations(architecture: Architecture, pairs: Sequence[Pair]) -> float:

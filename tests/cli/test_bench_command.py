@@ -53,14 +53,20 @@ def test_mistakes(model: ModelDirectory, words: list[str], message: str, capsys:
 
 
 @pytest.mark.parametrize(
-    ("bfloat16", "choice"), [(True, "bfloat16 with the torch"), (False, "float32 with the ct2")]
+    ("bfloat16", "int8", "choice"),
+    [
+        (True, True, "int8_bfloat16 with the torch"),
+        (True, False, "bfloat16 with the torch"),
+        (False, True, "float32 with the ct2"),
+    ],
 )
 def test_it_says_what_auto_takes(
-    bfloat16: bool, choice: str, model: ModelDirectory, capsys: Any, monkeypatch: Any
+    bfloat16: bool, int8: bool, choice: str, model: ModelDirectory, capsys: Any, monkeypatch: Any
 ) -> None:
     from prism_mt.engines import config
 
     monkeypatch.setattr(config, "has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(config, "has_int8", lambda: int8)
     assert main(["bench", "--model", str(model.folder), "-n", "4", "--device", "cpu", "--threads", "1"]) == 0
     assert f"--precision auto takes {choice} engine here" in " ".join(capsys.readouterr().out.split())
 

@@ -33,8 +33,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelDirectory:
     ("options", "message"),
     [
         (
-            {"engine": "torch", "precision": "int8"},
-            "the torch engine computes in float32 or bfloat16, not in int8",
+            {"engine": "torch", "precision": "float16"},
+            "the torch engine computes in float32, bfloat16, int8 or int8_bfloat16, not in float16",
         ),
         ({"engine": "onnx"}, "engine must be one of auto, ct2, torch, not 'onnx'"),
         ({"precision": "int4"}, "precision must be one of auto, float32, int8"),
@@ -73,6 +73,8 @@ def test_temperatures(model: ModelDirectory, temperature: float) -> None:
         ({"precision": "int8"}, "rerank", "ct2"),
         ({"workers": 2}, "rerank", "ct2"),
         ({"precision": "bfloat16"}, "score", "torch"),
+        ({"precision": "int8"}, "score", "ct2"),
+        ({"precision": "int8_bfloat16"}, "score", "torch"),
         ({"precision": "bfloat16"}, "beam", "ct2"),
         ({"precision": "bfloat16", "ray": "auto"}, "score", "ct2"),
         ({"ray": "auto"}, "rerank", "ct2"),
@@ -105,7 +107,20 @@ def test_what_precision_auto_means(
     options: dict[str, Any], task: Task, bfloat16: bool, expected: tuple[str, str], monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(config_module, "has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(config_module, "has_int8", lambda: False)
     found = resolve_engine(EngineConfig(**{"precision": "auto", "device": "cpu", **options}), task)
+    assert (found.engine, found.precision) == expected
+
+
+@pytest.mark.parametrize(
+    ("bfloat16", "expected"), [(True, ("torch", "int8_bfloat16")), (False, ("ct2", "float32"))]
+)
+def test_precision_auto_on_a_processor_with_8_bit_products(
+    bfloat16: bool, expected: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config_module, "has_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(config_module, "has_int8", lambda: True)
+    found = resolve_engine(EngineConfig(precision="auto", device="cpu"))
     assert (found.engine, found.precision) == expected
 
 

@@ -133,6 +133,20 @@ def test_bfloat16_is_close_whatever_the_batch(name: str, tmp_path: Path) -> None
     np.testing.assert_allclose(quick, alone, atol=0.01)
 
 
+@pytest.mark.parametrize("precision", ["int8", "int8_bfloat16"])
+@pytest.mark.parametrize("name", ["pre-norm", "mbart", "marian", "untied"])
+def test_8_bits_of_torch_are_close_whatever_the_batch(name: str, precision: Any, tmp_path: Path) -> None:
+    model = make_model(**ARCHITECTURES[name])
+    directory = write_model(model, tmp_path / "model")
+    pairs = pairs_of(model)
+    exact = score(open_engine(directory, EngineConfig(engine="torch", device="cpu")), pairs)
+    engine = open_engine(directory, EngineConfig(engine="torch", device="cpu", precision=precision))
+    quick, alone = (np.array([tokens.mean() for tokens in score(engine, pairs, budget)]) for budget in (None, 1))
+    errors = np.abs(quick - [tokens.mean() for tokens in exact])
+    assert 1e-5 < errors.mean() < (0.05 if precision == "int8" else 0.02)
+    np.testing.assert_allclose(quick, alone, atol=0.01)
+
+
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 @pytest.mark.parametrize("architecture", ["pre-norm", "marian"])
 def test_a_token_that_is_next_to_impossible(architecture: str, precision: Any, tmp_path: Path) -> None:

@@ -49,10 +49,14 @@ def has_bfloat16() -> bool:
     return any(flag in _processor() for flag in ("avx512_bf16", "amx_bf16"))
 
 
+def has_int8() -> bool:
+    """Whether this processor adds up 8-bit products in 32 bits by instructions of its own, as far as Linux tells."""
+    return any(flag in _processor() for flag in ("avx512_vnni", "avx_vnni", "amx_int8"))
+
+
 def overflows_in_8_bits() -> bool:
     """Whether sums of 8-bit products overflow, as far as Linux tells: without VNNI, x86 adds them in 16 bits."""
-    flags = {flag for line in _processor().splitlines() if line.startswith("flags") for flag in line.split()}
-    return bool(flags) and flags.isdisjoint(("avx512_vnni", "avx_vnni"))
+    return any(line.startswith("flags") for line in _processor().splitlines()) and not has_int8()
 
 
 def is_amd() -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mt._core.arguments import Command
-from prism_mt._core.environment import available_cores, has_bfloat16, is_amd
+from prism_mt._core.environment import available_cores, has_bfloat16, has_int8, is_amd
 from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
 from prism_mt.engines.base import Pair
@@ -100,8 +100,18 @@ def _settings(config: EngineConfig) -> Iterator[EngineConfig]:
                 yield replace(config, engine="ct2", precision=dtype)
     if find_spec("torch"):
         yield replace(config, engine="torch", precision="float32")
-        if config.device in ("auto", "cpu") and has_bfloat16():
-            yield replace(config, engine="torch", precision="bfloat16")
+        for dtype in _torch_formats() if config.device in ("auto", "cpu") else ():
+            yield replace(config, engine="torch", precision=dtype)
+
+
+def _torch_formats() -> Iterator[Precision]:
+    """Number formats other than float32 that the processor has."""
+    if has_int8():
+        yield "int8"
+    if has_bfloat16():
+        yield "bfloat16"
+    if has_int8() and has_bfloat16():
+        yield "int8_bfloat16"
 
 
 def _measure(model: ModelDirectory, setting: EngineConfig, pairs: list[Pair]) -> _Measured:

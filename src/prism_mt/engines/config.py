@@ -4,13 +4,15 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import ClassVar, Literal
 
-from prism_mt._core.environment import has_bfloat16
+from prism_mt._core.environment import has_bfloat16, has_int8
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option
 from prism_mt.engines.base import EngineName
 
-Precision = Literal["auto", "float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16"]
-TORCH_PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16")
+Precision = Literal[
+    "auto", "float32", "int8", "int8_float32", "float16", "int8_float16", "bfloat16", "int8_bfloat16"
+]
+TORCH_PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "int8_bfloat16")
 Task = Literal["score", "rerank", "beam", "search"]
 """`rerank` scores many targets of one source; `search` is any search but plain beam search."""
 
@@ -19,9 +21,9 @@ Task = Literal["score", "rerank", "beam", "search"]
 class EngineConfig(Config):
     """Engine options.
 
-    Nothing of it but the precision changes a score by more than rounding. In bfloat16 and in 8 bits, scores also depend
-    a little on what else is in their batch: in bfloat16 by less than 0.01, in 8 bits, with the embedded
-    model, by less than 0.1.
+    Nothing of it but the precision changes a score by more than rounding. In less than float32, scores also depend a
+    little on what else is in their batch: with the torch engine by less than 0.01, in 8 bits with the ct2 engine and
+    the embedded model by less than 0.1.
     """
 
     TITLE: ClassVar[str] = "engine options"
@@ -31,8 +33,9 @@ class EngineConfig(Config):
         "auto",
     )
     precision: Precision = option(
-        "number format: float32, or bfloat16 (torch engine on a CPU); ct2 has the others; auto takes the fastest that "
-        "keeps scores within 0.005 of float32 on average: bfloat16 where the CPU and torch have it, float16 on a GPU",
+        "number format: float32, int8, bfloat16 or int8_bfloat16 (torch engine on a CPU; the latter projects onto the "
+        "vocabulary in 8 bits); ct2 has the others; auto takes the fastest that keeps scores within 0.005 of float32 "
+        "on average: int8_bfloat16 or bfloat16 where the CPU and torch have it, float16 on a GPU",
         "float32",
     )
     device: str = option("auto, cpu, cuda, cuda:0,1 (several GPUs, ct2 only) or mps (torch only)", "auto")
@@ -60,8 +63,8 @@ class EngineConfig(Config):
         super().__post_init__()
         if self.engine == "torch" and self.precision not in (*TORCH_PRECISIONS, "auto"):
             raise PrismError(
-                f"the torch engine computes in float32 or bfloat16, not in {self.precision}: choose another "
-                "`precision=`"
+                f"the torch engine computes in float32, bfloat16, int8 or int8_bfloat16, not in {self.precision}: "
+                "choose another `precision=`"
             )
         if self.ray and self.device not in ("auto", "cpu", "cuda"):
             raise PrismError(f"with `ray=` the device is cpu, or cuda for a GPU per actor, not {self.device}")
@@ -86,7 +89,7 @@ def _fast_engine(config: EngineConfig, task: Task) -> EngineName:
         return "torch"
     if not find_spec("torch") or config.ray is not None or "," in config.device:
         return "ct2"
-    if config.precision == "bfloat16" and task != "beam" and device_kind(config) == "cpu":
+    if config.precision in ("bfloat16", "int8_bfloat16") and task != "beam" and device_kind(config) == "cpu":
         return "torch"
     # Torch encodes a source once for all its targets.
     return "torch" if task == "rerank" and config.precision == "float32" and config.workers is None else "ct2"
@@ -95,15 +98,17 @@ def _fast_engine(config: EngineConfig, task: Task) -> EngineName:
 def _fast_precision(config: EngineConfig, task: Task) -> Precision:
     """The fastest precision that keeps scores within .005 of float32 on average, by device and installed packages.
 
-    Measured with `benchmarks/engines.py`: 8 bits are not within it. What is generated, and what is scored on a cluster
-    of machines that may differ, stays in float32.
+    Measured with `benchmarks/precisions.py`: with states in 8 bits in every layer, they are not. What is generated,
+    and what is scored on a cluster of machines that may differ, stays in float32.
     """
     if task in ("search", "beam") or config.ray is not None or config.device.startswith("mps"):
         return "float32"
     if device_kind(config) == "cuda":
         return "float32" if config.engine == "torch" else "float16"
     usable = config.engine != "ct2" and find_spec("torch") is not None and has_bfloat16()
-    return "bfloat16" if usable else "float32"
+    if not usable:
+        return "float32"
+    return "int8_bfloat16" if has_int8() else "bfloat16"
 
 
 def device_kind(config: EngineConfig) -> str:

@@ -6,7 +6,7 @@ inside the product. Where these operators are missing, and on GPUs, plain torch 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import torch
@@ -30,6 +30,7 @@ class Linear:
 
     def __init__(self, weight: Tensor, bias: Tensor | None, dtype: torch.dtype, device: torch.device) -> None:
         """Take over weights (out, in) and a bias (out)."""
+        self._dtype = dtype
         self._weight = weight.to(device, dtype)
         self._bias = None if bias is None else bias.to(device, dtype)
         self._packed = device.type == "cpu" and _has_packed(dtype)
@@ -37,8 +38,11 @@ class Linear:
             self._weight = torch.ops.mkldnn._reorder_linear_weight(self._weight.contiguous())
 
     def __call__(self, states: Tensor, activation: Activation = "none", residual: Tensor | None = None) -> Tensor:
-        """(N, in) → (N, out), with an activation or with a residual added."""
+        """(N, in) → (N, out), with an activation or with a residual added, whose precision the sum has."""
         output: Tensor
+        states = states.to(self._dtype)
+        if residual is not None and residual.dtype != self._dtype:
+            return residual + self(states, activation)
         if not self._packed:
             output = _PLAIN[activation](F.linear(states, self._weight, self._bias))
             return output if residual is None else output + residual
@@ -109,20 +113,29 @@ class Normalizer:
         own = (states.float() * self._weight[tokens].float()).sum(1)
         if self._bias is not None:
             own += self._bias[tokens]
-        wide = self._widen(states, own)
-        total = torch.zeros_like(own)
-        for chunk in self._chunks:
-            total += chunk(wide).float().exp2_().sum(1)
-        scores = total.log_().neg_()
+        scores = self._total(states, tokens, own).log_().neg_()
         # Where another token is 2^127 times as probable, the sum overflows.
         infinite = scores.isinf().nonzero()[:, 0]
         if len(infinite):
-            scores[infinite] = self._improbable(wide[infinite])
+            scores[infinite] = self._improbable(states[infinite], own[infinite])
         return scores
 
-    def _improbable(self, wide: Tensor) -> Tensor:
-        differences = torch.cat([chunk(wide).float() for chunk in self._chunks], 1)
+    def _total(self, states: Tensor, tokens: Tensor, own: Tensor) -> Tensor:
+        """(N,) sums of the probabilities of all tokens, relative to the wanted one's."""
+        total = torch.zeros_like(own)
+        for differences in self._differences(states, own):
+            total += differences.exp2_().sum(1)
+        return total
+
+    def _improbable(self, states: Tensor, own: Tensor) -> Tensor:
+        differences = torch.cat(list(self._differences(states, own)), 1)
         return -(differences * math.log(2)).logsumexp(1)
+
+    def _differences(self, states: Tensor, own: Tensor) -> Iterator[Tensor]:
+        """Logits minus the own one, to the base 2 and in float32, some pieces at a time."""
+        wide = self._widen(states, own)
+        for chunk in self._chunks:
+            yield chunk(wide).float()
 
     def _widen(self, states: Tensor, own: Tensor) -> Tensor:
         columns = [states, self._split(own)]

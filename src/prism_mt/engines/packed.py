@@ -13,6 +13,7 @@ from torch import Tensor
 
 from prism_mt.engines.kernels import KEY_MULTIPLE, Activation, Linear, Normalizer, attend
 from prism_mt.engines.prefixes import SharedPrefixes, share_prefixes
+from prism_mt.engines.quantized import QuantizedLinear, QuantizedNormalizer
 from prism_mt.engines.ragged import Ragged
 from prism_mt.models.spec import Architecture, Weights, sinusoids
 
@@ -23,20 +24,36 @@ Ids = Sequence[Sequence[int]]
 class PackedWeights:
     """Weights of a model on their way to a precision and a device."""
 
-    def __init__(self, a: Architecture, weights: Weights, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(
+        self,
+        a: Architecture,
+        weights: Weights,
+        dtype: torch.dtype,
+        device: torch.device,
+        stream: torch.dtype | None = None,
+        quantized: bool = False,
+    ) -> None:
+        """Take weights for products in `dtype`, or in 8 bits where they are `quantized`.
+
+        What layers add up is of the type `stream`, the same as that of products unless said.
+        """
         self.architecture, self.dtype, self.device = a, dtype, device
-        self._weights = weights
+        self.stream = stream or dtype
+        self._weights, self._quantized = weights, quantized
 
     def tensor(self, name: str) -> Tensor:
         """A weight in float32."""
         return torch.from_numpy(self._weights[name])
 
-    def linear(self, name: str, parts: Sequence[str], scale: float = 1.0) -> Linear:
+    def linear(self, name: str, parts: Sequence[str], scale: float = 1.0) -> Linear | QuantizedLinear:
         """Layers with the same input as one; the first is scaled."""
         weights = [self.tensor(f"{name}.{part}.weight") for part in parts]
         biases = [self.tensor(f"{name}.{part}.bias") for part in parts]
         weights[0], biases[0] = weights[0] * scale, biases[0] * scale
-        return Linear(torch.cat(weights), torch.cat(biases), self.dtype, self.device)
+        weight, bias = torch.cat(weights), torch.cat(biases)
+        if self._quantized:
+            return QuantizedLinear(weight, bias)
+        return Linear(weight, bias, self.dtype, self.device)
 
 
 class Norm:
@@ -44,7 +61,7 @@ class Norm:
 
     def __init__(self, weights: PackedWeights, name: str) -> None:
         self._parameters = [
-            weights.tensor(f"{name}.{part}").to(weights.device, weights.dtype) for part in ("weight", "bias")
+            weights.tensor(f"{name}.{part}").to(weights.device, weights.stream) for part in ("weight", "bias")
         ]
         self._epsilon = weights.architecture.norm_epsilon
 
@@ -62,6 +79,7 @@ class PackedLayer:
         self._heads = a.encoder_heads if side == "encoder" else a.decoder_heads
         self._pre_norm = a.norm == "pre"
         self._activation: Activation = a.activation
+        self._dtype = weights.dtype
         scale = (a.width // self._heads) ** -0.5
         self._self = weights.linear(f"{name}.self_attention", ("query", "key", "value"), scale)
         self._self_output = weights.linear(f"{name}.self_attention", ("output",))
@@ -77,7 +95,7 @@ class PackedLayer:
 
     def attend_self(self, states: Tensor, layout: Ragged, mask: Tensor | None) -> Tensor:
         """Attend among the tokens of every sequence."""
-        joint = layout.pad(self._self(self._before(states, self._self_norm)))
+        joint = layout.pad(self._self(self._before(states, self._self_norm)).to(self._dtype))
         queries, keys, values = self._split(joint, 3)
         mixed = attend(queries, keys, values, mask)
         output = self._self_output(layout.unpad(mixed.transpose(1, 2)), residual=states)
@@ -87,8 +105,9 @@ class PackedLayer:
         self, states: Tensor, layout: Ragged, memory: Tensor, sources: Ragged, mask: Tensor | None
     ) -> Tensor:
         """Attend to the sources' states; `layout` has all tokens that see one source as one sequence."""
-        (queries,) = self._split(layout.pad(self._query(self._before(states, self._cross_norm))), 1)
-        keys, values = self._split(sources.pad(self._keys_values(memory)), 2)
+        query = self._query(self._before(states, self._cross_norm)).to(self._dtype)
+        (queries,) = self._split(layout.pad(query), 1)
+        keys, values = self._split(sources.pad(self._keys_values(memory).to(self._dtype)), 2)
         mixed = attend(queries, keys, values, mask)
         output = self._cross_output(layout.unpad(mixed.transpose(1, 2)), residual=states)
         return self._after(output, self._cross_norm)
@@ -119,7 +138,7 @@ class PackedStack:
         table = weights.tensor(f"{'encoder' if tied else side}.embedding.weight")
         learned = a.positions == "learned"
         positions = weights.tensor(f"{side}.positions.weight") if learned else torch.from_numpy(sinusoids(a))
-        self._table = table.to(weights.device, weights.dtype)
+        self._table, self._stream = table.to(weights.device, weights.dtype), weights.stream
         self._positions = positions.to(weights.device)
         self._scale = math.sqrt(a.width) if a.scaled_embedding else 1.0
         self._norm = Norm(weights, f"{side}.embedding_norm") if a.embedding_norm else None
@@ -130,7 +149,7 @@ class PackedStack:
     def embed(self, ids: Tensor, layout: Ragged) -> Tensor:
         """(N,) ids → (N, D)."""
         states = self._table[ids].float().mul_(self._scale).add_(self._positions[layout.positions])
-        rounded = states.to(self._table.dtype)
+        rounded = states.to(self._stream)
         return rounded if self._norm is None else self._norm(rounded)
 
     def finish(self, states: Tensor) -> Tensor:
@@ -163,16 +182,29 @@ class PackedTransformer:
     """A model ready to score targets that are given their sources."""
 
     def __init__(
-        self, a: Architecture, weights: Weights, dtype: torch.dtype, device: torch.device, temperature: float
+        self,
+        a: Architecture,
+        weights: Weights,
+        precision: str,
+        device: torch.device,
+        temperature: float,
     ) -> None:
-        made = PackedWeights(a, weights, dtype, device)
+        """Take over weights; in int8_bfloat16, only the projection onto the vocabulary computes in 8 bits."""
+        quantized = precision.startswith("int8")
+        dtype: torch.dtype = torch.bfloat16 if quantized else getattr(torch, precision)
+        stream = torch.float32 if quantized else dtype
+        made = PackedWeights(a, weights, dtype, device, stream, precision == "int8")
         self.encode = PackedEncoder(made)
         self._decoder = PackedStack(made, "decoder")
-        self._device, self._dtype = device, dtype
+        self._device, self._dtype = device, made.dtype
         embedding = "encoder" if a.tied_embeddings else "decoder"
         output = made.tensor("output.weight" if not a.tied_output else f"{embedding}.embedding.weight")
         bias = made.tensor("output.bias") if a.output_bias else None
-        self._normalize = Normalizer(output, bias, temperature, dtype, device)
+        self._normalize = (
+            QuantizedNormalizer(output, bias, temperature)
+            if quantized
+            else Normalizer(output, bias, temperature, dtype, device)
+        )
 
     def score(self, sources: Ids, targets: Ids, counts: Sequence[int]) -> Tensor:
         """Log-probabilities of all tokens but the first of every target, one after another.

@@ -1,4 +1,4 @@
-"""The second engine: torch, in float32 or bfloat16 on CPU, CUDA or Apple's GPU."""
+"""The second engine: torch, in float32 or bfloat16 on CPU, CUDA or Apple's GPU, and in 8 bits on a CPU."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +37,10 @@ class TorchEngine:
         workers: int | None = None,
     ) -> None:
         self.device = resolve_device(device)
+        if precision.startswith("int8") and self.device.type != "cpu":
+            raise PrismError(
+                f"the torch engine computes in {precision} on a CPU only: choose another `precision=`"
+            )
         self.dtype = precision
         self.temperature = temperature
         self._model = model
@@ -56,8 +60,8 @@ class TorchEngine:
     @cached_property
     def packed(self) -> PackedTransformer:
         """The network for forced decoding."""
-        spec, dtype = self._model.spec, getattr(torch, self.dtype)
-        return PackedTransformer(spec.architecture, self._model.weights(), dtype, self.device, self.temperature)
+        a = self._model.spec.architecture
+        return PackedTransformer(a, self._model.weights(), self.dtype, self.device, self.temperature)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

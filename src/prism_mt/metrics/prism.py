@@ -204,8 +204,9 @@ class PrismScorer(Scorer):
             long=metric.overlong_in_signature,
             context=metric.context or None,
             engine=f"{engine.name}-{engine.dtype}",
-            # What else is in a batch changes the last bits of activations, and so how they are rounded to 8 bits.
-            batch="varies" if engine.dtype.startswith("int8") else None,
+            # With CTranslate2, what else is in a batch changes the last bits of activations, and so how they are
+            # rounded to 8 bits.
+            batch="varies" if engine.name == "ct2" and engine.dtype.startswith("int8") else None,
         )
 
     def _check_languages(self) -> None:

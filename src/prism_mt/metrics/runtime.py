@@ -45,7 +45,7 @@ class Runtime:
 
     def encoder_precision(self) -> Literal["float32", "bfloat16"]:
         """Return the precision of encoders: bfloat16 if scoring uses it, float32 otherwise."""
-        return "bfloat16" if resolve_engine(self.config).precision == "bfloat16" else "float32"
+        return "bfloat16" if resolve_engine(self.config).precision.endswith("bfloat16") else "float32"
 
     def share(self, key: object, make: Callable[[], Resource]) -> Resource:
         """Create a resource once and share it among all callers with this key, from any thread."""
