@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from groups import Group, Pairs, Vote
 
+COPIES = 0.4
+
 
 def some_outputs(group: Group, draw: random.Random, count: int) -> Group:
     """A group with fewer outputs, at least two of which are ordered."""
@@ -53,7 +55,7 @@ class Stream:
         return found[first : first + count]
 
     def translations(self, draw: random.Random, characters: int) -> list[tuple[str, str, str, str]]:
-        """Pairs in either direction; a fifth are copies, half of them with words dropped from the source."""
+        """Pairs in either direction; some are copies, half of them with words dropped from the source."""
         found: list[tuple[str, str, str, str]] = []
         total = 0
         while total < 6 * characters:
@@ -61,7 +63,7 @@ class Stream:
             first, second = draw.choice(self.pairs[one, other])
             if draw.random() < 0.5:
                 one, other, first, second = other, one, second, first
-            if draw.random() < 0.2:
+            if draw.random() < COPIES:
                 words = second.split()
                 source = [word for word in words if draw.random() > 0.1] if draw.random() < 0.5 else words
                 one, first = other, " ".join(source) or second
