@@ -2,10 +2,10 @@
 
     python benchmarks/mini/quality.py [--model mini] [--data DIR] [--segments N]
 
-Agreement with MQM judgments (WMT21 news, which nothing was trained on, and WMT20, most of which `mini` was tuned on), two
-ways: Kendall tau-b ×100 pooled over all outputs, which also rewards knowing which segments are hard, and the share of
-pairs of outputs of one segment, told apart by people, that the metric orders alike (a metric tie is wrong). BLEU and chrF
-of the same segments stand beside.
+Agreement with MQM judgments (WMT21 news, which nothing was trained on, and WMT20, most of which `mini` was tuned
+on), two ways: Kendall tau-b ×100 pooled over all outputs, which also rewards knowing which segments are hard, and the
+share of pairs of outputs of one segment, told apart by people, that the metric orders alike (a metric tie is wrong).
+BLEU and chrF of the same segments stand beside.
 
 Mistakes made on purpose are counted by `prism challenge builtin --texts flores200_devtest.jsonl.xz`.
 """

@@ -19,6 +19,7 @@ from prism_mt.models.directory import write_model
 from prism_mt.models.resolve import open_model
 from prism_mt.models.storage import pack, unpack
 from prism_mt.text.subwords import Vocabulary
+from prism_mt.training.translation.initial import piece_rows
 
 EMBEDDING = "encoder.embedding.weight"
 
@@ -27,16 +28,7 @@ def embedding(pieces: Vocabulary) -> NDArray[np.float32]:
     """A row of e5 for every piece."""
     e5 = read_encoder("e5")
     assert isinstance(e5.tokenizer, SubwordTokenizer)
-    table, processor = e5.load()[EMBEDDING], e5.tokenizer.vocabulary.processor
-    rows = np.tile(table.mean(0), (len(pieces), 1))
-    for index in range(len(pieces)):
-        piece = pieces.piece(index)
-        place = index if index < 4 else processor.piece_to_id(piece)
-        text = "" if piece.startswith("<") else piece.replace("▁", " ").strip()
-        places = [place] if place != processor.unk_id() or index < 4 else processor.encode(text)
-        known = [one for one in places if one != processor.unk_id() or index < 4]
-        if known:
-            rows[index] = table[known].mean(0)
+    rows = piece_rows(pieces, e5.tokenizer.vocabulary, e5.load()[EMBEDDING])
     return unpack(pack({EMBEDDING: rows}, "int4"))[EMBEDDING]
 
 

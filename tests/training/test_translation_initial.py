@@ -26,7 +26,7 @@ from prism_mt.training.distributed import World
 from prism_mt.training.loop import Loop
 from prism_mt.training.translation.config import Initial, TrainConfig
 from prism_mt.training.translation.cross_entropy import TranslationLoss
-from prism_mt.training.translation.initial import take_model
+from prism_mt.training.translation.initial import piece_rows, take_model
 from prism_mt.training.translation.objective import TranslationObjective
 from prism_mt.training.translation.stream import ExampleStream
 
@@ -190,6 +190,26 @@ def test_rows_of_another_vocabulary_are_taken_piece_by_piece(
     loop = run(config, data=tmp_path / "pruned", limits=Limits(steps=1))
     found = encoder_of(loop)["encoder.embedding.weight"]
     assert np.array_equal(found, pretrained.weights()["encoder.embedding.weight"][chosen])
+
+
+def test_pieces_that_the_encoder_lacks_get_the_mean_of_their_text(pretrained: ModelDirectory) -> None:
+    theirs, table = pretrained.source, pretrained.weights()["encoder.embedding.weight"]
+    known = [theirs.piece(index) for index in range(9, 12)]
+    new = "".join(known).replace("▁", "") + "".join(known).replace("▁", "")
+    ours = Vocabulary(
+        unigram_model(
+            [b"<s>", b"<pad>", b"</s>", b"<unk>", known[0].encode(), new.encode(), b"<xx>"],
+            np.zeros(7, dtype=np.float32),
+            Specials(bos=0, pad=1, eos=2, unknown=3),
+        )
+    )
+    rows = piece_rows(ours, theirs, table)
+    np.testing.assert_array_equal(rows[:5], table[[0, 1, 2, 3, 9]])
+    unknown = theirs.processor.unk_id()
+    places = [place for place in theirs.processor.encode(new) if place != unknown]
+    assert len(places) > 1
+    np.testing.assert_allclose(rows[5], table[places].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(rows[6], table.mean(0), rtol=1e-5)
 
 
 def test_a_safetensors_file_is_an_encoder_too(config: TrainConfig, tmp_path: Path) -> None:

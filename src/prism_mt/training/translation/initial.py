@@ -67,8 +67,8 @@ def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: 
     own = {key: tensor for key, tensor in model.state_dict().items() if key.startswith(_SIDE)}
     fitting = {key: weights[key] for key, tensor in own.items() if key in weights and _fits(weights[key], tensor)}
     if theirs is not None and _EMBEDDING in weights and _EMBEDDING not in fitting:
-        rows = _rows(vocabulary, theirs, weights[_EMBEDDING])
-        if rows is not None and _fits(rows, own[_EMBEDDING]):
+        rows = piece_rows(vocabulary, theirs, weights[_EMBEDDING])
+        if _fits(rows, own[_EMBEDDING]):
             fitting[_EMBEDDING] = rows
     left = [key for key in own if key not in fitting]
     if not fitting:
@@ -95,29 +95,49 @@ def take_decoder(model: Transformer, name: str, vocabulary: Vocabulary) -> None:
     fitting = {key: twin for key, twin in twins.items() if twin is not None and _fits(twin, own[key])}
     fitting.pop(_TARGET_EMBEDDING, None)  # equal in size by chance only
     if theirs is not None and _EMBEDDING in weights:
-        fitting[_TARGET_EMBEDDING] = _vectors(vocabulary, theirs, weights[_EMBEDDING], own[_TARGET_EMBEDDING])
+        table, tags = weights[_EMBEDDING], own[_TARGET_EMBEDDING].numpy()
+        if table.shape[1] == tags.shape[1]:
+            fitting[_TARGET_EMBEDDING] = piece_rows(vocabulary, theirs, table, tags)
     with torch.no_grad():
         for key, array in fitting.items():
             own[key].copy_(torch.from_numpy(np.array(array, dtype=np.float32)))
     say(f"{len(fitting)} of {len(own)} weights of the decoder start from those of {name}")
 
 
-def _vectors(
-    ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32], own: torch.Tensor
+def piece_rows(
+    ours: Vocabulary,
+    theirs: Vocabulary,
+    table: NDArray[np.float32],
+    otherwise: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
-    """For each of our pieces their vector of it, or the mean of those of its text; tags keep their own."""
-    rows = own.numpy().copy()
-    if rows.shape[1] != table.shape[1]:
-        return rows
-    processor, unknown = theirs.processor, int(theirs.processor.unk_id())
+    """A row of their table for each of our pieces.
+
+    Pieces that they lack get the mean of their pieces for the same text; where there is no text, as for tags and
+    bytes, the row of `otherwise`, or the mean of the table.
+    """
+    processor, unknown, usual = theirs.processor, int(theirs.processor.unk_id()), Conventions()
+    special = {usual.bos, usual.pad, usual.eos, usual.unknown}
+    rows = np.tile(table.mean(0), (len(ours), 1)) if otherwise is None else otherwise.copy()
+    missing = 0
     for index in range(len(ours)):
         piece = ours.piece(index)
-        place = int(processor.piece_to_id(piece))
-        text = piece.replace("▁", " ").strip()
-        places = [place] if place != unknown else [one for one in processor.encode(text) if one != unknown]
-        if places and not (place == unknown and piece.startswith("<")):
+        place = index if index in special else int(processor.piece_to_id(piece))
+        places = [place]
+        if place == unknown and index not in special:
+            missing += 1
+            places = [one for one in processor.encode(_text(piece)) if one != unknown]
+        if places:
             rows[index] = table[places].mean(0)
+    if missing:
+        _LOG.warning(
+            "%s of %s pieces are new to the encoder: means stand for them", f"{missing:,}", f"{len(ours):,}"
+        )
     return rows
+
+
+def _text(piece: str) -> str:
+    """What a piece spells; nothing for tags and bytes."""
+    return "" if piece.startswith("<") else piece.replace("▁", " ").strip()
 
 
 def _list(vocabulary: Vocabulary) -> list[str]:
@@ -126,25 +146,6 @@ def _list(vocabulary: Vocabulary) -> list[str]:
 
 def _fits(array: NDArray[np.float32], tensor: torch.Tensor) -> bool:
     return tuple(array.shape) == tuple(tensor.shape)
-
-
-def _rows(ours: Vocabulary, theirs: Vocabulary, table: NDArray[np.float32]) -> NDArray[np.float32] | None:
-    """The rows of their table for our pieces; None if a piece is missing there."""
-    usual = Conventions()
-    special = {usual.bos, usual.pad, usual.eos, usual.unknown}
-    unknown = theirs.processor.unk_id()
-    places = [
-        index if index in special else int(theirs.processor.piece_to_id(ours.piece(index)))
-        for index in range(len(ours))
-    ]
-    missing = [index for index, place in enumerate(places) if place == unknown and index not in special]
-    if missing:
-        _LOG.warning(
-            "%d pieces such as %r are not in the encoder's vocabulary", len(missing), ours.piece(missing[0])
-        )
-        return None
-    rows: NDArray[np.float32] = table[places]
-    return rows
 
 
 def _read(name: str) -> tuple[Mapping[str, NDArray[np.float32]], Vocabulary | None]:
