@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 .PHONY: install browser demo docs test unit test-pythons hostile lint format clean
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml constraints.txt requirements-dev.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,ray,serve,docs]' -r requirements-dev.txt
@@ -25,7 +25,7 @@ test: install browser
 	$(MAKE) --jobs 2 lint unit
 
 unit: install
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
 
 # Damaged files of every format, and long commands killed at random; the tests have a slice of both.
 hostile: install
