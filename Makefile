@@ -2,9 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install browser demo docs test test-pythons hostile lint format clean
+# Workers of pytest; each has temporary folders and a cache of its own.
+WORKERS ?= 2
 
-.venv/installed: pyproject.toml constraints.txt
+.PHONY: install browser demo docs test unit test-pythons hostile lint format clean
+
+.venv/installed: pyproject.toml constraints.txt requirements-dev.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,hf,lid,encoders,plots,ray,serve,docs]' -r requirements-dev.txt
@@ -17,8 +20,12 @@ browser:
 	command -v chromium >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
 	  { apt-get update -qq; apt-get install -y -qq chromium >/dev/null; } || echo "no Chromium: its tests are skipped"
 
-test: install lint browser
-	$(BIN)/python -m pytest
+# mypy has one process and reads everything anew in a fresh checkout: the tests need not wait for it.
+test: install browser
+	$(MAKE) --jobs 2 lint unit
+
+unit: install
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --durations 20
 
 # Damaged files of every format, and long commands killed at random; the tests have a slice of both.
 hostile: install

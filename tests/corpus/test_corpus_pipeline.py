@@ -80,7 +80,7 @@ def test_processes_give_the_same_files_as_one_process(corpus: Path, whole: Path)
 
 def test_a_ray_cluster_gives_the_same_files_as_one_process(corpus: Path, whole: Path) -> None:
     ray = pytest.importorskip("ray", reason="needs the extra ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         run(corpus, corpus / "out", Ray("auto"))
     finally:

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -36,16 +37,37 @@ def test_work_and_its_errors() -> None:
         workers.run(os.getpid, seconds=60, stopped=lambda: False)
 
 
-def test_interrupted_work_leaves_its_process_for_the_next() -> None:
+def begin(path: Path) -> None:
+    """Work that tells when it has begun."""
+    path.touch()
+    time.sleep(600)
+
+
+def test_interrupted_work_leaves_its_process_for_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Starting a process anew for every client that leaves would keep all others waiting."""
+    monkeypatch.setattr("prism_mt.serve.workers._GRACE", 60.0)  # on a busy machine a process may be slow to notice
     workers = Workers(1)
     process = workers.run(os.getpid, seconds=60, stopped=lambda: False)
-    for _ in range(3):
+    for number in range(3):
         with pytest.raises(TooLong):
-            workers.run(time.sleep, 60, seconds=0.05, stopped=lambda: False)
+            workers.run(time.sleep, 600, seconds=0.05, stopped=lambda: False)
+        begun = tmp_path / str(number)
         with pytest.raises(Stopped):
-            workers.run(time.sleep, 60, seconds=60, stopped=iter([False, True]).__next__)
+            workers.run(begin, begun, seconds=60, stopped=begun.exists)
     assert workers.run(os.getpid, seconds=60, stopped=lambda: False) == process
+    workers.close()
+
+
+def test_a_process_that_cannot_be_started_does_not_take_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    workers = Workers(1)
+    with monkeypatch.context() as full, pytest.raises(BlockingIOError):
+        full.setattr("prism_mt.serve.workers._Worker", fail)
+        workers.run(divmod, 7, 3, seconds=60, stopped=lambda: False)
+    deadline = time.monotonic() + 60
+    assert workers.run(divmod, 7, 3, seconds=60, stopped=lambda: time.monotonic() > deadline) == (2, 1)
     workers.close()
 
 

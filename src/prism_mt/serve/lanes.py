@@ -70,6 +70,11 @@ class Job:
         return self.segments[len(self.scores) :]
 
     @property
+    def count(self) -> int:
+        """Number of segments without a score."""
+        return len(self.segments) - len(self.scores)
+
+    @property
     def is_short(self) -> bool:
         """Whether it will not take longer than a turn, as far as can be told from its texts and from its past."""
         return self._is_small and self.used < TURN
@@ -86,7 +91,7 @@ class Job:
 
     def end(self, signature: str) -> None:
         """Answer if everything is done."""
-        if len(self.scores) == len(self.segments):
+        if not self.count:
             with contextlib.suppress(InvalidStateError):  # the server was stopped meanwhile
                 self.answer.set_result(Answer(self.task.metric, signature, self.scores))
 
@@ -178,7 +183,7 @@ class Lane:
 
     def _is_urgent(self) -> bool:
         """Whether there is nothing to do, or enough for a full batch."""
-        return not self._busy or not self._open or sum(len(job.left) for job in self._waiting) >= _TOGETHER
+        return not self._busy or not self._open or sum(job.count for job in self._waiting) >= _TOGETHER
 
     def answer(self, jobs: list[Job]) -> None:
         """Give jobs of one task a turn; if that fails, each separately."""
@@ -219,12 +224,12 @@ def together(waiting: list[Job]) -> list[Job]:
     takes too long ends it for all of them.
     """
     first = min(waiting, key=lambda job: (job.used, not job.is_short))
-    chosen, count = [first], len(first.left)
+    chosen, count = [first], first.count
     for job in waiting:
         alike = job.task == first.task and job.is_short and first.is_short
-        if job is not first and alike and count + len(job.left) <= _TOGETHER:
+        if job is not first and alike and count + job.count <= _TOGETHER:
             chosen.append(job)
-            count += len(job.left)
+            count += job.count
     waiting[:] = [job for job in waiting if job not in chosen]
     return chosen
 

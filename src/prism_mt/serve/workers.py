@@ -98,7 +98,13 @@ class Workers:
     def _take(self, stopped: Callable[[], bool]) -> "_Worker":
         while self._open and not stopped():
             with contextlib.suppress(queue.Empty):
-                return self._idle.get(timeout=_MOMENT) or _Worker()
+                if idle := self._idle.get(timeout=_MOMENT):
+                    return idle
+                try:
+                    return _Worker()
+                except BaseException:
+                    self._idle.put(None)  # or its place would be lost for good
+                    raise
         raise Stopped
 
 
@@ -162,10 +168,10 @@ def _work(pipe: Connection) -> None:
             _limit_memory(_MEMORY)
             function, arguments, memory = pipe.recv()
             _limit_memory(memory)
-            pipe.send(None)
             answer: Any
             try:
                 with _interruptible():
+                    pipe.send(None)  # from here on the parent may interrupt
                     answer = function(*arguments)
             except MemoryError:
                 answer = PrismError("the work takes too much memory: send fewer texts")
