@@ -66,7 +66,7 @@ def quiet_again() -> Iterator[None]:
             "prism score has no argument ref.de; options name the files, such as --cand (see `prism score --help`)",
         ),
         (
-            ["score", "--cand", "a", "--lang", "en-de"],
+            ["score", "--cand", __file__, "--ref", __file__, "--lang", "en-de"],
             "'en-de' is a language pair, but --lang is one language: for translations from en into de, "
             "set --src-lang to en and --lang to de",
         ),
