@@ -43,6 +43,16 @@ def test_a_source_and_json(capsys: Any, tmp_path: Any) -> None:
     assert "a reference or --src, not both" in capsys.readouterr().err
 
 
+def test_the_reference_can_be_named_as_in_python(capsys: Any) -> None:
+    words = ["--lang", "en", "--format", "json"]
+    assert main(["explain", "Hello world!", "Hello", *words]) == 0
+    by_place = json.loads(capsys.readouterr().out)
+    assert main(["explain", "Hello", "--ref", "Hello world!", *words]) == 0
+    assert json.loads(capsys.readouterr().out) == by_place
+    assert main(["explain", "Hello world!", "Hello", "--ref", "Hi", *words]) == 2
+    assert "pass one reference" in capsys.readouterr().err
+
+
 def test_mistakes(capsys: Any) -> None:
     assert main(["explain", "a", "b", "--lang", "en", "--model", "nowhere"]) == 2
     assert "no model 'nowhere'" in capsys.readouterr().err

@@ -29,6 +29,47 @@ def quiet_again() -> Iterator[None]:
             ["score", "--format", "jsn"],
             "--format: invalid choice 'jsn'; did you mean 'json'? (see `prism score --help`)",
         ),
+        (
+            ["explain", "a", "--reference", "b", "--lang", "en"],
+            "prism explain has no option --reference; did you mean '--ref'? (see `prism explain --help`)",
+        ),
+        (
+            ["score", "--ref", "r", "--hyp", "h"],
+            "prism score has no option --hyp; did you mean '--cand'? (see `prism score --help`)",
+        ),
+        (
+            ["score", "-t", "h"],
+            "prism score has no option -t; did you mean '--cand'? (see `prism score --help`)",
+        ),
+        (
+            ["compare", "--references=r"],
+            "--references: invalid choice 'r'; choose one of mean, max (see `prism compare --help`)",
+        ),
+        (
+            ["compare", "--reference", "r"],
+            "prism compare has no option --reference; did you mean '--ref'? (see `prism compare --help`)",
+        ),
+        (
+            ["compare", "--paired-bs"],
+            "prism compare has no option --paired-bs; did you mean '--test'? (see `prism compare --help`)",
+        ),
+        (
+            ["compare", "--batch_size", "8"],
+            "prism compare has no option --batch_size; did you mean '--batch-tokens'? (see `prism compare --help`)",
+        ),
+        (
+            ["compare", "--zzz"],
+            "prism compare has no option --zzz (see `prism compare --help`)",
+        ),
+        (
+            ["score", "ref.de"],
+            "prism score has no argument ref.de; options name the files, such as --cand (see `prism score --help`)",
+        ),
+        (
+            ["score", "--cand", __file__, "--ref", __file__, "--lang", "en-de"],
+            "'en-de' is a language pair, but --lang is one language: for translations from en into de, "
+            "set --src-lang to en and --lang to de",
+        ),
         (["--vresion"], "prism has no option --vresion; did you mean '--version'? (see `prism --help`)"),
     ],
 )

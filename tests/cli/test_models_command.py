@@ -50,6 +50,11 @@ def test_list(capsys: Any, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_pat
         (fetched / "pytorch_model.bin").touch()
         rows = json.loads(run(capsys, "list", "--format", "json")[1])["rows"]
         assert [row["name"] for row in rows if row["here"]] == ["mini", "small100"]
+    assert rows[0]["from"] == "mini"
+    # Without addresses, the list fits a terminal.
+    lines = run(capsys, "list")[1].splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[-1] == "`prism models show NAME` tells where a model comes from"
     assert {"m39v1", "m2m100-418m", "nllb-600m", "mbart50", "mbart25", "small100"} <= set(names)
 
 

@@ -19,6 +19,19 @@ TABLE = Table(
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("p < 0.05", "$p < 0.05$"),
+        ("both are worse (p ≤ .041)", "both are worse ($p \\leq .041$)"),
+        ("p = .10, x < 3", "$p = .10$, x \\textless{} 3"),
+        ("p of every pair", "p of every pair"),
+    ],
+)
+def test_p_values_are_formulas(text: str, written: str) -> None:
+    assert escape_latex(text) == written
+
+
 def test_a_table_to_paste() -> None:
     assert (
         to_latex(TABLE)
@@ -34,7 +47,7 @@ B & 28.0 & $-3.2$ & $\\mathbf{<.001}$ \\\\
 C & \\textbf{30.0} & $-1.2$ & \\textbf{.039} \\\\
 \\bottomrule
 \\end{tabular}
-\\caption{3 systems by BLEU, 50 \\% of the segments. Bold: p \\textless{} 0.05, paired bootstrap.}
+\\caption{3 systems by BLEU, 50 \\% of the segments. Bold: $p < 0.05$, paired bootstrap.}
 \\end{table}
 """
     )

@@ -67,6 +67,7 @@ def test_evaluation_table_marks_the_best_and_what_is_not_worse() -> None:
     assert table.notes == (
         "† best, or not significantly worse than the best by PERM-BOTH, p < 0.05, 1000 draws, seed 1; "
         "low and high: 95 % bootstrap intervals, 1000 draws of segments, seed 1",
+        "rank: a new one starts with a metric that is significantly worse than one of the rank above",
         "accuracy in segments: undefined here, it needs a segment with two outputs that were judged differently",
     )
     assert all(line.rstrip().endswith("—") for line in render(table).splitlines() if line.startswith("m_1 "))

@@ -53,6 +53,15 @@ def test_width_folds_long_text_without_losing_any() -> None:
     assert text.count("word") == 30
 
 
+def test_names_are_broken_after_punctuation() -> None:
+    names = (("sentinel-hyp-length", 1), ("a[lowercase=True,tokenize=x]", 3))
+    lines = render(Table((Column("metric"), number("a number", 0)), names), width=28).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == [
+        *("sentinel-hyp-", "length"),
+        *("a[lowercase=True,", "tokenize=x]"),
+    ]
+
+
 def test_sentences_are_broken_but_not_statements_about_p() -> None:
     text = "C and A cannot be told apart (p = .051); both are better than B (p < .001)."
     for width in range(20, 80):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from prism_mt._core.errors import MissingExtra, PrismError
 from prism_mt.text import languages
-from prism_mt.text.languages import LanguageCheck, detect, language, resolve
+from prism_mt.text.languages import LanguageCheck, check_no_pair, detect, language, resolve
+from prism_mt.text.parallel import Languages
 
 
 def codes(text: str) -> list[str]:
@@ -262,3 +263,19 @@ def test_without_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
         detect([GERMAN])
     check = LanguageCheck(language("de"))
     assert (check.active, check.add(ENGLISH), check.warning("X")) == (False, False, None)
+
+
+@pytest.mark.parametrize("code", ["en-de", "zh-en", "de-fr"])
+def test_a_pair_is_no_language(code: str) -> None:
+    source, target = code.split("-")
+    with pytest.raises(PrismError, match=f"set `src_lang=` to {source} and `lang=` to {target}"):
+        Languages(code)
+    with pytest.raises(PrismError, match="but `src_lang=` is one language"):
+        Languages("de", code)
+
+
+@pytest.mark.parametrize(
+    "code", ["", "auto", "de", "en-DE", "pt-br", "zh-cn", "zh-tw", "fr-ca", "de-de", "zho-Hant", "deu_Latn"]
+)
+def test_a_language_of_a_region_is_one(code: str) -> None:
+    check_no_pair(code)

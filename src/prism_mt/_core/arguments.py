@@ -7,6 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -43,6 +44,26 @@ class Group:
     default: Command | None = None
 
 
+_ELSEWHERE = {
+    "cand": "candidate candidates hyp hyps hypothesis hypotheses mt output outputs sys sys1 system systems t "
+    "translation translations",
+    "ref": "r reference refs",
+    "src": "s source sources",
+    "lang": "language language-pair langpair lp target-lang tgt-lang",
+    "batch-tokens": "batch batch-size bs",
+    "device": "gpu gpus",
+    "draws": "bootstrap num-samples paired-ar-n paired-bs-n resamples n-resamples",
+    "format": "csv json latex tsv",
+    "html": "output-directory report",
+    "metric": "metrics",
+    "quiet": "b q score-only",
+    "segment-scores": "sentence-level sl",
+    "test": "paired-ar paired-bs",
+    "debug": "v verbose",
+}
+"""Options of other tools (sacreBLEU, COMET, compare-mt, mt-metrics-eval) for what this option does."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence, with the option or value that may have been meant, and no usage text."""
 
@@ -51,10 +72,25 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(args, namespace)
         if rest:
             unknown = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
-            what = "option" if unknown.startswith("-") else "argument"
-            known = self._option_string_actions if what == "option" else ()
-            self.error(f"{self.prog} has no {what} {unknown}{near(unknown, known)}")
+            if unknown.startswith("-"):
+                self.error(f"{self.prog} has no option {unknown}{self._meant(unknown)}")
+            named = "; options name the files, such as --cand" if "--cand" in self._option_string_actions else ""
+            self.error(f"{self.prog} has no argument {unknown}{named}")
         return found
+
+    def _meant(self, unknown: str) -> str:
+        """Suggest the option that does what an unknown one does elsewhere, or the one spelled most like it."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        ours = _in_other_tools().get(_bare(unknown))
+        if ours and f"--{ours}" in known:
+            return f"; did you mean '--{ours}'?"
+        return near(_bare(unknown), map(_bare, known), "--")
+
+    def _get_option_tuples(self, option_string: str) -> list[Any]:
+        """Do not take another tool's option, such as `--reference`, for an abbreviation of one that differs."""
+        if _bare(option_string.partition("=")[0]) in _in_other_tools():
+            return []
+        return super()._get_option_tuples(option_string)
 
     def error(self, message: str) -> NoReturn:
         """Raise an error instead of exiting."""
@@ -65,6 +101,16 @@ class Parser(argparse.ArgumentParser):
             choices = [str(choice) for choice in action.choices]
             meant = near(str(value), choices) or f"; choose one of {', '.join(choices)}"
             raise argparse.ArgumentError(action, f"invalid choice {value!r}{meant}")
+
+
+@cache
+def _in_other_tools() -> dict[str, str]:
+    return {word: ours for ours, words in _ELSEWHERE.items() for word in words.split()}
+
+
+def _bare(name: str) -> str:
+    """Spell an option without dashes in front, and with dashes inside."""
+    return name.lstrip("-").replace("_", "-")
 
 
 def add_options(parser: argparse.ArgumentParser, kinds: Sequence[type[Any]]) -> None:

@@ -143,10 +143,10 @@ def check_names(what: str, given: Iterable[str], known: Iterable[str], kind: str
             raise PrismError(f"{what} has no {kind} {name!r}{suggestion(name, names)}")
 
 
-def near(word: str, known: Iterable[str]) -> str:
+def near(word: str, known: Iterable[str], before: str = "") -> str:
     """Name the known word closest to `word`, as the end of a sentence; empty if none is close."""
     found = difflib.get_close_matches(word, list(known), 1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    return f"; did you mean {before + found[0]!r}?" if found else ""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

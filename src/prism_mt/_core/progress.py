@@ -41,7 +41,11 @@ def counter(description: str, total: int | None = None) -> Iterator[Callable[[],
         TimeRemainingColumn(),
         TextColumn("{task.fields[computed]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # rich passes what is printed meanwhile through its console, that is to standard error: on a terminal, so that the
+    # bar stays below it, but never what belongs into a file or a pipe. Without soft_wrap it would break long lines.
+    console = Console(stderr=True, soft_wrap=True)
+    redirect = sys.stdout.isatty()
+    with Progress(*columns, console=console, transient=True, redirect_stdout=redirect) as progress:
         task = progress.add_task(description, total=total, computed="")
         done = 0
 

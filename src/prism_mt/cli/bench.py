@@ -16,6 +16,7 @@ from prism_mt._core.arguments import Command
 from prism_mt._core.environment import available_cores, has_bfloat16, has_int8, is_amd
 from prism_mt._core.options import Config, option
 from prism_mt._core.progress import counter
+from prism_mt.cli.output import terminal_width
 from prism_mt.engines.base import Pair
 from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig, Precision, open_engine
@@ -64,7 +65,7 @@ def run(options: BenchOptions, engine: EngineConfig) -> None:
         for setting in settings:
             measured.append(_measure(model, setting, pairs))
             advance()
-    print(render(_table(measured, len(pairs), options, engine), options.format), end="")
+    print(render(_table(measured, len(pairs), options, engine), options.format, terminal_width()), end="")
 
 
 def made_up_pairs(model: ModelDirectory, count: int, pieces: int) -> list[Pair]:

@@ -16,6 +16,7 @@ from prism_mt._core.cache import (
 from prism_mt._core.environment import cache_folder
 from prism_mt._core.errors import PrismError
 from prism_mt._core.options import Config, option, suggestion
+from prism_mt.cli.output import terminal_width
 from prism_mt.report.table import Column, Format, Table, render
 
 _ENTRIES: dict[StoreName, str] = {
@@ -67,7 +68,7 @@ def run_info(options: InfoOptions) -> None:
         items = sum(1 for _ in part.iterdir())
         size = sum(path.stat().st_size for path in part.rglob("*") if path.is_file())
         rows.append((part.name, f"{items:,} {'entry' if items == 1 else 'entries'}, {_bytes(size)}"))
-    print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format), end="")
+    print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format, terminal_width()), end="")
 
 
 def run_clear(options: ClearOptions) -> None:

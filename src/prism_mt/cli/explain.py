@@ -18,8 +18,9 @@ from prism_mt.report.explain import explain
 class ExplainOptions(Config):
     """Options of `prism explain`."""
 
-    reference: str = option("the reference; or, with --src, the output", positional=True)
+    reference: str = option("the reference; or, with --ref or --src, the output", positional=True)
     hypothesis: str | None = option("the output to compare with it", None, positional=True)
+    ref: str | None = option("the reference", None, metavar="TEXT")
     src: str | None = option("the source, to explain Prism-src", None, metavar="TEXT")
     lang: str = option("language of the output: code or name", flags=("-l",), metavar="XX")
     src_lang: str = option("language of the source, if the model needs it", "", metavar="XX")
@@ -28,15 +29,11 @@ class ExplainOptions(Config):
 
 def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Score in all directions and show every piece."""
-    if options.hypothesis is None and options.src is None:
-        raise PrismError("pass a reference and an output, or an output and --src")
-    given = (None, options.reference) if options.hypothesis is None else (options.reference, options.hypothesis)
-    if given[0] is not None and options.src is not None:
-        raise PrismError("pass a reference or --src, not both")
+    reference, hypothesis = _texts(options)
     [metric] = make_metrics(["prism-src" if options.src is not None else "prism-ref"], metric_options)
     found = explain(
-        given[1],
-        ref=given[0],
+        hypothesis,
+        ref=reference,
         src=options.src,
         lang=options.lang,
         src_lang=options.src_lang,
@@ -48,6 +45,21 @@ def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str,
     else:
         # In a pipe, lines must not be broken to fit a screen.
         found.write(sys.stdout, None if sys.stdout.isatty() else 100_000)
+
+
+def _texts(options: ExplainOptions) -> tuple[str | None, str]:
+    """Return the reference, if there is one, and the output."""
+    sides = [options.hypothesis and options.reference, options.ref, options.src]
+    given = sum(side is not None for side in sides)
+    if not given:
+        raise PrismError("pass a reference and an output, or an output and --src")
+    if given > 1:
+        raise PrismError(
+            "pass a reference or --src, not both" if options.src is not None else "pass one reference"
+        )
+    if options.hypothesis is None:
+        return options.ref, options.reference
+    return options.reference, options.hypothesis
 
 
 COMMAND = Command(

@@ -10,6 +10,7 @@ from prism_mt._core.errors import PrismError
 from prism_mt._core.files import path_of
 from prism_mt._core.options import Config, option, suggestion
 from prism_mt._core.terminal import printable
+from prism_mt.cli.output import terminal_width
 from prism_mt.models import huggingface, zoo
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
 from prism_mt.models.download import fetch
@@ -67,9 +68,7 @@ class ConvertOptions(Config):
 
 def run_list(options: ListOptions) -> None:
     """Print the catalog, and which of its models are on this machine."""
-    columns = tuple(
-        Column(title) for title in ("name", "what", "languages", "parameters", "license", "from", "here")
-    )
+    titles = ["name", "what", "languages", "parameters", "license", "here", "from"]
     rows = [
         (
             model.name,
@@ -77,18 +76,25 @@ def run_list(options: ListOptions) -> None:
             _languages(model.languages.split()) if " " in model.languages else model.languages,
             model.parameters,
             model.license,
-            model.source,
             "yes" if is_here(model) else "",
+            model.source,
         )
         for model in zoo.CATALOG
     ]
-    print(render(Table(columns, tuple(rows)), options.format), end="")
+    table = Table(tuple(map(Column, titles)), tuple(rows))
+    if options.format == "text":  # addresses are too long for a line of a terminal
+        columns, notes = table.columns[:-1], ("`prism models show NAME` tells where a model comes from",)
+        table = Table(columns, tuple(row[:-1] for row in rows), notes=notes)
+    print(render(table, options.format, terminal_width()), end="")
 
 
 def run_show(options: ShowOptions) -> None:
     """Print a model's architecture, conventions, languages, files and digest, or else its catalog entry."""
     if absent := _absent(options.model):
-        print(render(Table((Column("what"), Column("value")), tuple(absent)), options.format), end="")
+        print(
+            render(Table((Column("what"), Column("value")), tuple(absent)), options.format, terminal_width()),
+            end="",
+        )
         return
     model = open_model(options.model, options.offline)
     a = model.spec.architecture
@@ -110,7 +116,7 @@ def run_show(options: ShowOptions) -> None:
         ("target side", " ".join(model.spec.conventions.target)),
         ("languages", f"{len(model.spec.languages)}: {' '.join(sorted(model.spec.languages))}"),
     ]
-    print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format), end="")
+    print(render(Table((Column("what"), Column("value")), tuple(rows)), options.format, terminal_width()), end="")
 
 
 def _absent(name: str) -> list[tuple[str, str]]:

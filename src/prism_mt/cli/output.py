@@ -14,6 +14,11 @@ from prism_mt.generate.nbest import ListFormat
 from prism_mt.report.table import Format, Table, render_all
 
 
+def terminal_width() -> int | None:
+    """Width of the terminal in columns; None if standard output is a file or a pipe."""
+    return os.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 @dataclass(frozen=True)
 class TableOptions(Config):
     """Output options for tables."""
@@ -24,7 +29,7 @@ class TableOptions(Config):
     @property
     def width(self) -> int | None:
         """Width of the terminal in columns; None for files and pipes."""
-        return os.get_terminal_size().columns if self.output is None and sys.stdout.isatty() else None
+        return terminal_width() if self.output is None else None
 
 
 @dataclass(frozen=True)

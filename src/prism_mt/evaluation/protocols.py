@@ -302,7 +302,7 @@ _SUITES = (
         "wmt23-mqm",
     ),
     _suite("wmt24", "the average of WMT24: soft pairwise accuracy and acc-t23", "wmt24-sys", "wmt24-mqm"),
-    _suite("wmt25", "the same on data of WMT25, by ESA or MQM", "wmt25-sys", "wmt25-mqm"),
+    _suite("wmt25", "the average of WMT24 on data of WMT25, judged by ESA or MQM", "wmt25-sys", "wmt25-mqm"),
 )
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _SUITES}
 

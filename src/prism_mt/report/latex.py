@@ -1,5 +1,7 @@
 """Tables for papers: LaTeX with booktabs, ready to be pasted."""
 
+import re
+
 from prism_mt._core.terminal import printable
 from prism_mt.report.table import MISSING, Column, Table, Value, format_value, is_missing
 
@@ -27,6 +29,8 @@ _SPECIAL = {
     "\u00a0": "~",
     **{character: f"\\{character}" for character in "{}$&#_%"},
 }
+_RELATIONS = {"\\textless{}": "<", "\\textgreater{}": ">", "$\\leq$": "\\leq", "$\\geq$": "\\geq"}
+_STATEMENT = re.compile(rf"\b(p) (=|{'|'.join(map(re.escape, _RELATIONS))}) (\d*\.\d+)")
 _WIDE = 68
 """Characters in a line of a table that is wider than the text of an article in ten points."""
 _LONG = 12
@@ -57,8 +61,9 @@ def to_latex(table: Table) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Escape text for LaTeX."""
-    return "".join(_SPECIAL.get(character, character) for character in printable(text))
+    """Escape text for LaTeX; statements such as `p < .05` are formulas."""
+    escaped = "".join(_SPECIAL.get(character, character) for character in printable(text))
+    return _STATEMENT.sub(lambda found: f"${found[1]} {_RELATIONS.get(found[2], found[2])} {found[3]}$", escaped)
 
 
 def _title(column: Column, wide: bool) -> str:

@@ -23,6 +23,7 @@ BEST_MARK = "†"
 _TIES_NOTE = (
     "all tied: accuracy of calling every pair a tie; a metric with no more than that distinguishes nothing"
 )
+_RANKS = "rank: a new one starts with a metric that is significantly worse than one of the rank above"
 _NEEDS = {
     "tau-b pooled": "outputs with different judgments and different scores",
     "tau-b in segments": "a segment with different judgments and different scores",
@@ -75,7 +76,8 @@ def evaluation_table(evaluation: Evaluation) -> Table:
     reference = f", reference {evaluation.reference}" if evaluation.reference else ""
     part = f", {evaluation.part}" if evaluation.part else ""
     caption = f"{evaluation.place}{part}: {evaluation.size}{reference}"
-    notes = (_note(evaluation), *([_TIES_NOTE] if calibrated else []), *_undefined(evaluation))
+    ranked = [_RANKS] if len({result.rank for result in results}) > 1 else []
+    notes = (_note(evaluation), *ranked, *([_TIES_NOTE] if calibrated else []), *_undefined(evaluation))
     signatures = tuple(evaluation.signatures.values())
     return Table(keyed(columns), tuple(rows), caption, bold, notes, signatures, BEST_MARK)
 

@@ -79,12 +79,25 @@ def _lines(table: Table, width: int) -> list[str]:
     titles, cells = _titles(table), _cells(table)
     for column, title, own in zip(table.columns, titles, _widths(table, width), strict=True):
         rich_table.add_column(Text(title), justify=column.align, overflow="fold", width=own)
+    widths = _widths(table, width)
     for row in cells:
-        rich_table.add_row(*map(Text, row))
+        rich_table.add_row(*(Text(_break_names(cell, own)) for cell, own in zip(row, widths, strict=True)))
     buffer = io.StringIO()
     console = Console(file=buffer, width=_UNLIMITED, color_system=None, legacy_windows=False)
     console.print(rich_table)
     return [line.replace(_PAD, " ").rstrip() for line in buffer.getvalue().split("\n")[:-1]]
+
+
+def _break_names(text: str, width: int) -> str:
+    """Break a text that is too long at spaces, and inside a name after punctuation (rich would do so anywhere)."""
+    from rich.cells import cell_len
+
+    lines = [""]
+    for piece in re.findall(r"[^\s\-,/_:|]*[\s\-,/_:|]?", text):
+        if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _titles(table: Table) -> list[str]:

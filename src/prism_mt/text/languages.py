@@ -28,6 +28,12 @@ _RELATED = (
     frozenset({"wuu", "yue", "zh"}),
 )
 """Languages too close to each other for a warning when one is taken for another."""
+_LOCALES = """
+    ar-ps bn-in ca-es ca-fr ca-it da-gl de-be de-it de-ro el-cy en-bs en-ca en-cy en-my en-pa es-ar es-pa es-sv eu-es
+    eu-fr fa-af fr-be fr-ca fr-ga fr-ml fr-ne gl-es hu-ro hu-sk ms-bn ms-id nl-be ps-af sl-it sq-mk sv-fi ta-my tr-cy
+    uz-af zh-my
+"""
+"""Languages of a region whose code is also that of a language: these are no language pairs."""
 _DETECTOR_CODES = {"als": "gsw"}
 """Detector labels that mean another language than the ISO code of the same spelling."""
 
@@ -72,6 +78,17 @@ def find_language(code_or_name: str) -> Language | None:
     """Like `language`, but return None for an unknown language."""
     tag = _parse(code_or_name)
     return tag.language if tag else None
+
+
+def check_no_pair(code: str, name: str = "lang") -> None:
+    """Fail if `en-de` is given where one language belongs: it would be read as English as in Germany."""
+    first, dash, second = code.partition("-")
+    pair = dash and code == code.lower() and first != second and second in _DETECTABLE.split()
+    if pair and code not in _LOCALES.split() and find_language(first):
+        raise PrismError(
+            f"{code!r} is a language pair, but `{name}=` is one language: for translations from {first} into {second}, "
+            f"set `src_lang=` to {first} and `lang=` to {second}"
+        )
 
 
 def resolve(requested: str, available: Collection[str]) -> str:

@@ -8,7 +8,15 @@ from functools import cache
 from typing import TypeAlias
 
 from prism_mt._core.errors import PrismError
-from prism_mt.text.languages import Language, LanguageCheck, can_detect, detect, find_language, language
+from prism_mt.text.languages import (
+    Language,
+    LanguageCheck,
+    can_detect,
+    check_no_pair,
+    detect,
+    find_language,
+    language,
+)
 from prism_mt.text.lines import Lines, check_parallel, lines_of
 
 Texts: TypeAlias = Iterable[str]
@@ -22,6 +30,10 @@ class Languages:
 
     target: str = ""
     source: str = ""
+
+    def __post_init__(self) -> None:
+        check_no_pair(self.target)
+        check_no_pair(self.source, "src_lang")
 
 
 @dataclass(frozen=True)
