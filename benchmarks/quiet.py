@@ -60,6 +60,7 @@ def steps(data: Path, folder: Path, quick: bool) -> list[Step | None]:
     some: list[object] = ["--repeat", repeat, "--pairs"]
     made: list[object] = ["--json", folder / "peers.json"]
     at = ["--data", data]
+    few = ["--segments", 1 if quick else 20, "--only", "systems"]
     return [
         Step("peers-mini", 5, script("scoring.py", "--models", "mini", *text, *some, pairs, *made)),
         Step("peers-60M", 5.5, script("scoring.py", "--models", "60M", *some, pairs)),
@@ -70,14 +71,13 @@ def steps(data: Path, folder: Path, quick: bool) -> list[Step | None]:
         ),
         Step("soft-accuracy", 0.5, script("meta_evaluation.py", "--reference-draws", 1)),
         Step("training", 1.5, script("training_speed.py", *at, "--steps", 1 if quick else 6)),
-        Step("systems", 1.5, script("shared_work.py", *at, "--segments", 1 if quick else 20, "--only", "systems")),
+        Step("systems", 1.5, script("shared_work.py", *at, *few)),
         Step("mbr", 0.7, script("shared_work.py", "--candidates", 4 if quick else 32, "--only", "mbr")),
         *(
             Step(
                 f"systems-{engine}-{precision}",
                 0.7,
-                script("shared_work.py", *at, "--segments", 1 if quick else 20, "--only", "systems")
-                + ["--engine", engine, "--precision", precision],
+                script("shared_work.py", *at, *few, "--engine", engine, "--precision", precision),
             )
             for engine, precision in (("torch", "auto"), ("ct2", "float32"))
         ),
@@ -131,14 +131,8 @@ def main() -> None:
                 continue
             print(f"== {step.name}: up to {step.minutes:g} of {left:.1f} minutes left", flush=True)
             code, seconds = run(step, options.output)
-            print(
-                step.name,
-                "ok" if not code else f"failed ({code})",
-                f"{seconds:.0f}",
-                sep="\t",
-                file=table,
-                flush=True,
-            )
+            outcome = f"failed ({code})" if code else "ok"
+            print(step.name, outcome, f"{seconds:.0f}", sep="\t", file=table, flush=True)
             if code:
                 print(f"FAILED: see {options.output / step.name}.err", flush=True)
 

@@ -98,7 +98,7 @@ class PackedLayer:
         """Attend among the tokens of every sequence."""
         joint = self._self(self._before(states, self._self_norm)).to(self._dtype)
         mixed = [
-            attend(*self._split(block, 3), mask=mask).transpose(1, 2)
+            attend(self._split(block, 3), mask).transpose(1, 2)
             for block, mask in zip(layout.pad(joint), masks, strict=True)
         ]
         output = self._self_output(layout.unpad(mixed), residual=states)
@@ -111,7 +111,7 @@ class PackedLayer:
         query = layout.pad(self._query(self._before(states, self._cross_norm)).to(self._dtype))
         joint = sources.pad(self._keys_values(memory).to(self._dtype))
         mixed = [
-            attend(*self._split(queries, 1), *self._split(keys, 2), mask=mask).transpose(1, 2)
+            attend([*self._split(queries, 1), *self._split(keys, 2)], mask).transpose(1, 2)
             for queries, keys, mask in zip(query, joint, masks, strict=True)
         ]
         output = self._cross_output(layout.unpad(mixed), residual=states)
