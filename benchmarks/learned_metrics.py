@@ -8,6 +8,7 @@
     prism reproduce mathur2019/segments-to --data DATA --rows 'BERTR=bertr[encoder=e5]' 'TrainS ESIM=FOLDER/esim'
     python benchmarks/learned_metrics.py figure1 FOLDER     Pearson over training size, for 1, 2 and 3 raters an output
     python benchmarks/learned_metrics.py speed              10,000 pairs with ESIM over MiniLM beside bert_score
+    python benchmarks/learned_metrics.py speed-bertscore    the same with BERTScore
 
 The paper's TrainL has 125,000 single judgments; in its place, `-large` adds the direct assessments of WMT20 zh-en,
 nearly all of them by one annotator.
@@ -33,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prism_mt
-from prism_mt import Runtime, make_metric
+from prism_mt import EngineConfig, Runtime, make_metric
 from prism_mt._core.progress import track
 from prism_mt.encoders.base import PieceEncoder
 from prism_mt.encoders.cached import StoredEncoder
@@ -246,6 +247,34 @@ def write_points(path: Path, points: Sequence[tuple[int, int, float]], tested: i
     pyplot.close(figure)
 
 
+def bertscore_speed(options: argparse.Namespace) -> Table:
+    """BERTScore beside bert_score over the same MiniLM: the same pairs, no vectors known before."""
+    import torch
+    from bert_score import BERTScorer
+
+    pairs = [(one.hypothesis, one.reference) for one in rated_outputs(options.data / "judgments" / _MQM)]
+    pairs = pairs[: options.pairs]
+    segments = [Segment(hypothesis, (reference,)) for hypothesis, reference in pairs]
+    peer = BERTScorer(model_type=str(minilm_folder()), num_layers=6, batch_size=64, device="cpu")
+    seconds: dict[str, float] = {}
+    peer.score(["warm"], ["up"])
+    start = time.perf_counter()
+    peer.score([one for one, _ in pairs], [other for _, other in pairs])
+    seconds["bert_score"] = time.perf_counter() - start
+    for precision in ("float32", "auto"):
+        with tempfile.TemporaryDirectory() as place:
+            os.environ["PRISM_CACHE"] = place
+            metric = make_metric("bertscore", {"encoder": "minilm"})
+            ours = metric.open(Runtime(EngineConfig(precision=precision)), Languages("en"))
+            list(ours.score(segments[:1]))
+            start = time.perf_counter()
+            list(ours.score(segments))
+            seconds[f"prism bertscore {precision}"] = time.perf_counter() - start
+    rows = tuple((name, len(pairs) / took, seconds["bert_score"] / took) for name, took in seconds.items())
+    caption = f"{len(pairs):,} pairs over MiniLM, {torch.get_num_threads()} threads"
+    return Table((Column("what"), number("pairs per second", 1), number("times bert_score", 2)), rows, caption)
+
+
 def speed(options: argparse.Namespace) -> Table:
     """A trained network over MiniLM beside bert_score's P, R and F1 over it: the same pairs, nothing known before."""
     import torch
@@ -294,11 +323,13 @@ def main() -> None:
     parser.add_argument("--encoder", default="minilm", help="prepare, teach: encoder under the networks")
     parser.add_argument("--layer", type=int, help="prepare: layer that the networks read instead of a mix of all")
     parser.add_argument("--pairs", type=int, default=10_000, help="speed: how many")
-    parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed"))
+    parser.add_argument("what", choices=("prepare", "teach", "figure1", "speed", "speed-bertscore"))
     parser.add_argument("folder", nargs="?", type=Path, help="prepare, teach, figure1: where to write")
     options = parser.parse_args()
     if options.what == "speed":
         print(render(speed(options)), end="")
+    elif options.what == "speed-bertscore":
+        print(render(bertscore_speed(options)), end="")
     elif options.folder is None:
         parser.error(f"{options.what} needs a folder")
     elif options.what == "prepare":

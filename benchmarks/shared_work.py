@@ -1,6 +1,7 @@
-"""What shared work saves: ten systems beside one, and minimum Bayes risk with 32 candidates; torch engine, one thread.
+"""What shared work saves: ten systems beside one, and minimum Bayes risk with 32 candidates; one thread.
 
-    python benchmarks/shared_work.py [--segments 10] [--candidates 32] [--only systems mbr] [--data DIR]
+    python benchmarks/shared_work.py [--segments 10] [--candidates 32] [--only systems mbr] [--engine torch]
+                                     [--precision float32] [--data DIR]
 
 Everything happens in one process and is measured in CPU seconds, so that other work on the machine matters little.
 
@@ -21,7 +22,8 @@ from unittest.mock import patch
 
 import prism_mt
 from prism_mt.engines import packed
-from prism_mt.engines.base import Pair
+from prism_mt.engines.base import Engine, Pair
+from prism_mt.engines.factory import EngineConfig, open_engine
 from prism_mt.engines.prefixes import SharedPrefixes, share_prefixes
 from prism_mt.engines.scheduler import score_pairs
 from prism_mt.engines.torch import TorchEngine
@@ -70,14 +72,14 @@ def both_ways(encoder: PairEncoder, texts: Sequence[tuple[str, str]], language: 
     return found
 
 
-def seconds(engine: TorchEngine, pairs: Sequence[Pair]) -> float:
+def seconds(engine: Engine, pairs: Sequence[Pair]) -> float:
     start = time.process_time()
     for _ in score_pairs(engine, pairs):
         pass
     return time.process_time() - start
 
 
-def systems(engine: TorchEngine, model: ModelDirectory, data: Path, segments: int) -> Table:
+def systems(engine: Engine, model: ModelDirectory, data: Path, segments: int) -> Table:
     judgments = prism_mt.read_judgments(data / "judgments" / "wmt21_mqm_news_en-de.jsonl.xz").without_humans()
     texts = judgments.texts
     assert texts is not None
@@ -96,19 +98,21 @@ def systems(engine: TorchEngine, model: ModelDirectory, data: Path, segments: in
     alone = [seconds(engine, one)]
     prefixes = seconds(engine, ten)
     alone.append(seconds(engine, one))
-    with patch.object(packed, "share_prefixes", own_rows):
-        sources = seconds(engine, ten)
+    sources = None
+    if engine.shares_sources:
+        with patch.object(packed, "share_prefixes", own_rows):
+            sources = seconds(engine, ten)
     alone.append(seconds(engine, one))
     base = sorted(alone)[1]
     distinct = len(set(ten)) / len(set(one))
-    rows = (
-        ("one system", base, 1.0),
-        ("ten, each source encoded once", sources, sources / base),
-        ("ten, beginnings decoded once, too", prefixes, prefixes / base),
-    )
+    what = f"{engine.name} {engine.dtype}"
+    rows = [(f"{what}: one system", base, 1.0)]
+    if sources is not None:
+        rows.append((f"{what}: ten, each source encoded once", sources, sources / base))
+    rows.append((f"{what}: ten, all that is shared", prefixes, prefixes / base))
     columns = (Column("what"), number("CPU s", 2), number("× one", 2))
     caption = f"{segments} segments, both directions; ten systems have {distinct:.1f} × the distinct pairs of one"
-    return Table(columns, rows, caption)
+    return Table(columns, tuple(rows), caption)
 
 
 def mbr(engine: TorchEngine, model: ModelDirectory, candidates: int) -> Table:
@@ -135,15 +139,20 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=10)
     parser.add_argument("--candidates", type=int, default=32)
     parser.add_argument("--only", nargs="+", choices=("systems", "mbr"), default=("systems", "mbr"))
+    parser.add_argument("--engine", choices=("auto", "torch", "ct2"), default="torch")
+    parser.add_argument("--precision", default="float32")
     default = os.environ.get("PRISM_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with judgments/")
     options = parser.parse_args()
     model = open_model(options.model)
-    engine = TorchEngine(model, "cpu", 1)
-    engine.load()
+    config = EngineConfig(engine=options.engine, precision=options.precision, device="cpu", threads=1, cache=False)
+    engine = open_engine(model, config)
+    if "mbr" in options.only and not isinstance(engine, TorchEngine):
+        parser.error("only the torch engine shares work among candidates: add --only systems")
     if "systems" in options.only:
         print(render(systems(engine, model, Path(options.data), options.segments)), flush=True)
     if "mbr" in options.only:
+        assert isinstance(engine, TorchEngine)
         print(render(mbr(engine, model, options.candidates)), flush=True)
 
 

@@ -6,7 +6,7 @@ inside the product. Where these operators are missing, and on GPUs, plain torch 
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import torch
@@ -55,11 +55,14 @@ class Linear:
         return output
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """Attend from (B, H, T, d), already scaled, to (B, H, S, d); `mask` is added to the products, (B or 1, T or 1, S).
+def attend(states: Iterable[Tensor], mask: Tensor | None) -> Tensor:
+    """Attend with queries (B, H, T, d), already scaled, to keys and values (B, H, S, d).
+
+    `mask` is added to the products, (B or 1, T or 1, S).
 
     For sentences, plain products are three times as fast on a CPU as torch's fused attention.
     """
+    queries, keys, values = states
     batch, heads, length, width = queries.shape
     if queries.device.type != "cpu":
         wide = None if mask is None else mask[:, None]

@@ -14,11 +14,12 @@ from torch import Tensor
 from prism_mt.engines.kernels import KEY_MULTIPLE, Activation, Linear, Normalizer, attend
 from prism_mt.engines.prefixes import SharedPrefixes, share_prefixes
 from prism_mt.engines.quantized import QuantizedLinear, QuantizedNormalizer
-from prism_mt.engines.ragged import Ragged
+from prism_mt.engines.ragged import Ragged, divide
 from prism_mt.models.spec import Architecture, Weights, sinusoids
 
 Side = Literal["encoder", "decoder"]
 Ids = Sequence[Sequence[int]]
+Masks = Sequence[Tensor | None]
 
 
 class PackedWeights:
@@ -93,23 +94,27 @@ class PackedLayer:
         self._outer = weights.linear(f"{name}.feed_forward", ("outer",))
         self._feed_forward_norm = Norm(weights, f"{name}.feed_forward_norm")
 
-    def attend_self(self, states: Tensor, layout: Ragged, mask: Tensor | None) -> Tensor:
+    def attend_self(self, states: Tensor, layout: Ragged, masks: Masks) -> Tensor:
         """Attend among the tokens of every sequence."""
-        joint = layout.pad(self._self(self._before(states, self._self_norm)).to(self._dtype))
-        queries, keys, values = self._split(joint, 3)
-        mixed = attend(queries, keys, values, mask)
-        output = self._self_output(layout.unpad(mixed.transpose(1, 2)), residual=states)
+        joint = self._self(self._before(states, self._self_norm)).to(self._dtype)
+        mixed = [
+            attend(self._split(block, 3), mask).transpose(1, 2)
+            for block, mask in zip(layout.pad(joint), masks, strict=True)
+        ]
+        output = self._self_output(layout.unpad(mixed), residual=states)
         return self._after(output, self._self_norm)
 
     def attend_sources(
-        self, states: Tensor, layout: Ragged, memory: Tensor, sources: Ragged, mask: Tensor | None
+        self, states: Tensor, layout: Ragged, memory: Tensor, sources: Ragged, masks: Masks
     ) -> Tensor:
         """Attend to the sources' states; `layout` has all tokens that see one source as one sequence."""
-        query = self._query(self._before(states, self._cross_norm)).to(self._dtype)
-        (queries,) = self._split(layout.pad(query), 1)
-        keys, values = self._split(sources.pad(self._keys_values(memory).to(self._dtype)), 2)
-        mixed = attend(queries, keys, values, mask)
-        output = self._cross_output(layout.unpad(mixed.transpose(1, 2)), residual=states)
+        query = layout.pad(self._query(self._before(states, self._cross_norm)).to(self._dtype))
+        joint = sources.pad(self._keys_values(memory).to(self._dtype))
+        mixed = [
+            attend([*self._split(queries, 1), *self._split(keys, 2)], mask).transpose(1, 2)
+            for queries, keys, mask in zip(query, joint, masks, strict=True)
+        ]
+        output = self._cross_output(layout.unpad(mixed), residual=states)
         return self._after(output, self._cross_norm)
 
     def feed_forward(self, states: Tensor) -> Tensor:
@@ -172,9 +177,9 @@ class PackedEncoder:
         """The states after the embeddings and after every layer, (N, D) each; the last has the final norm."""
         ids = torch.tensor([token for ids in sequences for token in ids], device=self._device)
         layers = [self._stack.embed(ids, layout)]
-        mask = layout.mask(self._dtype)
+        masks = layout.masks(self._dtype)
         for layer in self._stack.layers:
-            layers.append(layer.feed_forward(layer.attend_self(layers[-1], layout, mask)))
+            layers.append(layer.feed_forward(layer.attend_self(layers[-1], layout, masks)))
         return [*layers[:-1], self._stack.finish(layers[-1])]
 
 
@@ -212,10 +217,10 @@ class PackedTransformer:
         The first `counts[0]` targets belong to the first source, and so on. What they have in common at their
         beginning is computed once.
         """
-        layout = self.encode.layout(sources)
-        memory = self.encode(sources, layout)[-1]
+        memory = self.encode(sources, self.encode.layout(sources))[-1]
         prefixes = share_prefixes(targets, counts)
-        states = self._decode([len(ids) - 1 for ids in targets], prefixes, memory, layout)
+        lengths = [len(ids) for ids in sources], [len(ids) - 1 for ids in targets]
+        states = self._decode(*lengths, prefixes, memory)
         wanted = torch.tensor(prefixes.wanted, device=self._device)
         if not prefixes.is_shared:
             return self._normalize(states, wanted)
@@ -224,18 +229,21 @@ class PackedTransformer:
         )
         return self._normalize(states.index_select(0, before), wanted).index_select(0, predictions)
 
-    def _decode(self, lengths: Sequence[int], prefixes: SharedPrefixes, memory: Tensor, sources: Ragged) -> Tensor:
-        """(rows of the prefixes, D)."""
+    def _decode(
+        self, sources: Sequence[int], targets: Sequence[int], prefixes: SharedPrefixes, memory: Tensor
+    ) -> Tensor:
+        """Lengths of sources and targets, and (N of the sources, D) → (rows of the prefixes, D)."""
         inputs = torch.tensor(prefixes.inputs, device=self._device)
         rows = prefixes.rows if prefixes.is_shared else None
-        layout = Ragged(lengths, self._device, KEY_MULTIPLE, rows)
+        layout = Ragged(targets, self._device, KEY_MULTIPLE, rows)
         # To a source, all that is read after it is one sequence: attention to it is not causal.
-        by_source = Ragged(prefixes.counts, self._device)
-        causal = torch.full((layout.longest, layout.longest), float("-inf"), dtype=self._dtype).triu_(1)[None]
-        causal, visible = causal.to(self._device), sources.mask(self._dtype)
+        blocks = divide(prefixes.counts, sources, self._device)
+        readers = Ragged(prefixes.counts, self._device, blocks=blocks)
+        seen = Ragged(sources, self._device, KEY_MULTIPLE, blocks=blocks)
+        causal, visible = layout.causal_masks(self._dtype), seen.masks(self._dtype)
         states = self._decoder.embed(inputs, layout)
         for layer in self._decoder.layers:
             states = layer.attend_self(states, layout, causal)
-            states = layer.attend_sources(states, by_source, memory, sources, visible)
+            states = layer.attend_sources(states, readers, memory, seen, visible)
             states = layer.feed_forward(states)
         return self._decoder.finish(states)
