@@ -42,7 +42,7 @@ def main() -> None:
     spec = dataclasses.replace(model.spec, architecture=architecture, name=options.output.name)
     weights = {**model.weights, EMBEDDING: embedding(model.target)}
     shared = dataclasses.replace(
-        model, spec=spec, weights=weights, source=model.target, card="", judged=frozenset(), vectors=None
+        model, spec=spec, weights=weights, source=model.target, card="", judged=frozenset()
     )
     write_model(shared, options.output)
 

@@ -1,9 +1,8 @@
 """Pack a trained model as it ships: what is left of e5 in the 4 bits that it came in, what was trained in 8 bits.
 
-    python benchmarks/mini/ship.py OUTPUT MODEL [MODEL ...] [--vectors MODEL] [--metric DIR ...]
+    python benchmarks/mini/ship.py OUTPUT MODEL [MODEL ...] [--metric DIR ...]
 
-The weights of several models of one architecture are averaged. With `--vectors`, metrics over vectors go on with the
-pieces of another model, whose encoder layers must be the same.
+The weights of several models of one architecture are averaged.
 The learned metrics named by `--metric` were trained over the encoder of an earlier model. They are signed for the new
 one, which is only done if both encoders have the same weights and pieces.
 """
@@ -18,11 +17,9 @@ from numpy.typing import NDArray
 
 from prism_mt.metrics.learned import read_spec, read_weights, write_metric
 from prism_mt.models.directory import ModelDirectory, write_model
-from prism_mt.models.model import VectorPieces
 from prism_mt.models.resolve import open_model
 from prism_mt.models.storage import Storage, pack, unpack
 
-EMBEDDING = "encoder.embedding.weight"
 Weights = Mapping[str, NDArray[np.float32]]
 
 
@@ -42,24 +39,10 @@ def same(ours: Weights, theirs: Weights) -> bool:
     return all(name in theirs and np.array_equal(array, theirs[name]) for name, array in ours.items())
 
 
-def same_vectors(one: ModelDirectory, other: ModelDirectory) -> bool:
-    """Whether two models have exactly the same vectors of texts."""
-    ours = encoder_of(one.vector_weights())
-    return one.vector_vocabulary.sentencepiece == other.vector_vocabulary.sentencepiece and same(
-        ours, other.vector_weights()
-    )
-
-
-def encoder_of(weights: Weights) -> dict[str, NDArray[np.float32]]:
-    return {name: array for name, array in weights.items() if name.startswith("encoder.")}
-
-
-def vectors_of(model: ModelDirectory, weights: Weights) -> VectorPieces:
-    """The pieces of a model's vectors, which must come from the same layers as these weights."""
-    theirs = model.vector_weights()
-    if not same({name: array for name, array in encoder_of(weights).items() if name != EMBEDDING}, theirs):
-        raise SystemExit(f"{model.folder} has other encoder layers")
-    return VectorPieces(model.vector_vocabulary, theirs[EMBEDDING])
+def same_encoder(one: ModelDirectory, other: ModelDirectory) -> bool:
+    """Whether two models have exactly the same encoder."""
+    ours = {name: array for name, array in one.weights().items() if name.startswith("encoder.")}
+    return one.source.sentencepiece == other.source.sentencepiece and same(ours, other.weights())
 
 
 def main() -> None:
@@ -69,11 +52,10 @@ def main() -> None:
     parser.add_argument(
         "--metric", type=Path, nargs="*", default=[], help="folders of learned metrics to sign anew"
     )
-    parser.add_argument("--vectors", help="take the pieces for vectors of texts from this model")
     parser.add_argument("--card", type=Path, help="model card")
     options = parser.parse_args()
     trained, *others = map(ModelDirectory, options.models)
-    if not all(same_vectors(trained, other) for other in others):
+    if not all(same_encoder(trained, other) for other in others):
         raise SystemExit("the models do not share their encoder")
     model, parts = trained.load(), [other.weights() for other in others]
     weights = {
@@ -81,11 +63,8 @@ def main() -> None:
     }
     card = options.card.read_text(encoding="utf-8") if options.card else ""
     stored = storage(weights, model.spec.architecture.encoder_layers)
-    vectors = vectors_of(open_model(options.vectors), weights) if options.vectors else model.vectors
-    shipped = write_model(
-        dataclasses.replace(model, weights=weights, card=card, vectors=vectors), options.output, stored
-    )
-    pieces = {EMBEDDING: weights[EMBEDDING]}
+    shipped = write_model(dataclasses.replace(model, weights=weights, card=card), options.output, stored)
+    pieces = {name: array for name, array in weights.items() if name.startswith("encoder.embedding")}
     if not same(pieces, shipped.weights()):
         raise SystemExit("4 bits do not hold the piece vectors of the encoder exactly: were they trained?")
     size = sum(entry.size for entry in shipped.files.values()) / 1e6
@@ -93,7 +72,7 @@ def main() -> None:
     for folder in options.metric:
         spec = read_spec(folder)
         earlier = open_model("mini")
-        if spec.encoder_digest not in (earlier.digest, shipped.digest) or not same_vectors(earlier, shipped):
+        if spec.encoder_digest not in (earlier.digest, shipped.digest) or not same_encoder(earlier, shipped):
             raise SystemExit(f"{folder} was trained over another encoder")
         write_metric(
             folder,

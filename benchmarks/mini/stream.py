@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from groups import Group, Pairs, Vote
 
-COPIES = 0.4
+COPIES = 0.2
+"""Share of translations whose source is a copy of the target."""
 
 
 def some_outputs(group: Group, draw: random.Random, count: int) -> Group:

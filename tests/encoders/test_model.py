@@ -12,7 +12,6 @@ from prism_mt._core.errors import PrismError
 from prism_mt.encoders.factory import ALL_LAYERS, EncoderConfig, open_both_encoders, open_piece_encoder
 from prism_mt.encoders.tokens import SubwordTokenizer
 from prism_mt.models.directory import write_model
-from prism_mt.models.model import VectorPieces
 from prism_mt.models.spec import Symbol
 
 TEXTS = ["", *SENTENCES[:6]]
@@ -55,27 +54,6 @@ def test_every_layer_is_what_the_network_computes(choices: dict[str, Any], tmp_p
         assert (encoder.layer, encoder.layers) == (str(layer % 3), 1)
         for mine, full in zip(encoder.encode(TEXTS), states, strict=True):
             assert mine[0] == pytest.approx(full[layer], abs=1e-4)
-
-
-def test_vectors_of_pieces_of_their_own(tmp_path: Path) -> None:
-    """The encoder's layers are the translation's, its pieces and their embedding are not."""
-    model, other = make_model(tied_embeddings=False), make_model(seed=1, tied_embeddings=False)
-    table = other.weights["encoder.embedding.weight"]
-    reversed_pieces = tuple(model.source.piece(index) for index in reversed(range(len(model.source))))
-    vocabulary = replace(model.source, pieces=None)
-    own = write_model(replace(model, vectors=VectorPieces(vocabulary, table)), tmp_path / "own")
-    translating = replace(model, source=replace(model.source, pieces=reversed_pieces), target=model.source)
-    both = write_model(replace(translating, vectors=VectorPieces(vocabulary, table)), tmp_path / "both")
-    swapped = write_model(
-        replace(model, weights=dict(model.weights) | {"encoder.embedding.weight": table}), tmp_path / "swapped"
-    )
-    found = [
-        open_piece_encoder("model", "en", lambda one=one: one, config=EncoderConfig(layer=-1)).encode(TEXTS)
-        for one in (swapped, own, both)
-    ]
-    for wanted, *same in zip(*found, strict=True):
-        for states in same:
-            np.testing.assert_array_equal(states, wanted)
 
 
 def test_a_language_that_the_model_lacks(tmp_path: Path) -> None:

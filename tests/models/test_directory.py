@@ -10,7 +10,7 @@ from made import make_model
 from prism_mt._core.errors import PrismError
 from prism_mt.models import directory
 from prism_mt.models.directory import ModelDirectory, is_model_directory, write_model
-from prism_mt.models.model import Model, VectorPieces
+from prism_mt.models.model import Model
 
 
 @pytest.fixture(scope="module")
@@ -42,42 +42,6 @@ def test_separate_vocabularies(tmp_path: Path) -> None:
     assert read.source.pieces is None
     assert read.target.pieces == pieces
     assert read.target.encode("Hello") == [pieces.index(piece) for piece in ["▁He", "ll", "o"]]
-
-
-def test_pieces_for_vectors(tmp_path: Path) -> None:
-    model = make_model(tied_embeddings=False)
-    other = make_model(seed=1, tied_embeddings=False)
-    table = other.weights["encoder.embedding.weight"]
-    own = dataclasses.replace(model, vectors=VectorPieces(other.source, table))
-    plain, written = write_model(model, tmp_path / "plain"), write_model(own, tmp_path / "own")
-    assert plain.vectors is None
-    assert plain.vector_vocabulary is plain.source
-    assert written.digest != plain.digest
-    again = write_model(written.load(), tmp_path / "again")
-    assert again.digest == written.digest
-    np.testing.assert_array_equal(again.vector_weights()["encoder.embedding.weight"], table)
-    for name, weight in model.weights.items():
-        np.testing.assert_array_equal(again.weights()[name], weight)
-
-
-@pytest.mark.parametrize("rows", [3, 0])
-def test_an_embedding_for_vectors_that_does_not_fit(rows: int) -> None:
-    model = make_model(tied_embeddings=False)
-    with pytest.raises(PrismError, match=r"the embedding for vectors is \(\d, 32\) instead of \("):
-        dataclasses.replace(model, vectors=VectorPieces(model.source, np.zeros((rows, 32), np.float32)))
-
-
-def test_vectors_without_their_pieces_are_refused(tmp_path: Path) -> None:
-    model = make_model(tied_embeddings=False)
-    table = model.weights["encoder.embedding.weight"]
-    folder = write_model(
-        dataclasses.replace(model, vectors=VectorPieces(model.source, table)), tmp_path / "m"
-    ).folder
-    config = json.loads((folder / "config.json").read_text())
-    del config["files"]["spm.vectors.model"]
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(PrismError, match="does not list spm.vectors.model"):
-        ModelDirectory(folder)
 
 
 def test_half_precision_halves_the_file(model: Model, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The encoder of a translation model, in every language of the model."""
 
-from dataclasses import replace
-
 from prism_mt._core.errors import PrismError
 from prism_mt.encoders.network import EncoderNetwork
 from prism_mt.encoders.tokens import SubwordTokenizer
@@ -31,9 +29,5 @@ def read_model(model: ModelDirectory, language: str, into: str) -> EncoderNetwor
     # A piece that no vocabulary has marks the position of the text.
     around = spec.conventions.encode_source([-1], known.get(language), known.get(into))
     place = around.index(-1)
-    pieces = model.vector_vocabulary
-    tokenizer = SubwordTokenizer(pieces, around[:place], around[place + 1 :])
-    architecture = spec.architecture
-    if model.vectors is not None:
-        architecture = replace(architecture, source_vocabulary=len(pieces), tied_embeddings=False)
-    return EncoderNetwork("-".join(parts), model.digest, architecture, tokenizer, model.vector_weights)
+    tokenizer = SubwordTokenizer(model.source, around[:place], around[place + 1 :])
+    return EncoderNetwork("-".join(parts), model.digest, spec.architecture, tokenizer, model.weights)

@@ -4,8 +4,6 @@ config.json          architecture, conventions, languages, size and sha256 of ev
 model.safetensors    weights under the names of `models/spec`, stored as `models/storage` describes
 spm.model            SentencePiece model (spm.target.model where the target side has its own)
 dictionary.json      pieces by id, where they are not SentencePiece's (dictionary.target.json likewise)
-spm.vectors.model    pieces for vectors, where they are not the source's, and
-vectors.safetensors  their embedding
 README.md            the card
 judged.txt           keys of the segments that it was fine-tuned on, if any
 """
@@ -27,7 +25,7 @@ from numpy.typing import NDArray
 from prism_mt._core.errors import PrismError
 from prism_mt._core.files import sha256_of
 from prism_mt._core.options import from_table
-from prism_mt.models.model import Model, VectorPieces
+from prism_mt.models.model import Model
 from prism_mt.models.spec import ModelSpec, check_weights
 from prism_mt.models.storage import Storage, pack, unpack
 from prism_mt.text.subwords import Vocabulary
@@ -36,8 +34,6 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
 JUDGED = "judged.txt"
-_VECTORS = "vectors.safetensors"
-_EMBEDDING = "encoder.embedding.weight"
 _FORMAT = 1
 
 
@@ -92,53 +88,24 @@ class ModelDirectory:
             frozenset(path.read_text(encoding="utf-8", errors="replace").split()) if path.exists() else frozenset()
         )
 
-    @property
-    def vector_vocabulary(self) -> Vocabulary:
-        """Subwords of texts whose vectors are wanted: the source's unless the model has others."""
-        return self.source if self.vectors is None else self.vectors.vocabulary
-
-    @cached_property
-    def vectors(self) -> VectorPieces | None:
-        """Pieces for vectors, if the model has its own."""
-        if _VECTORS not in self.files:
-            return None
-        weights = self._read(_VECTORS)
-        if list(weights) != [_EMBEDDING]:
-            raise PrismError(f"{self.folder / _VECTORS} must have {_EMBEDDING} and nothing else")
-        vocabulary = Vocabulary(
-            self._verified("spm.vectors.model").read_bytes(), None, self.spec.conventions.unknown
-        )
-        found = VectorPieces(vocabulary, weights[_EMBEDDING])
-        found.check(self.spec, str(self.folder))
-        return found
-
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """All weights in float32, after checking their hash and names."""
-        weights = self._read(WEIGHTS)
-        check_weights(self.spec.architecture, weights, str(self.folder / WEIGHTS))
-        return weights
-
-    def vector_weights(self) -> dict[str, NDArray[np.float32]]:
-        """The weights as `vector_vocabulary` needs them."""
-        weights = self.weights()
-        return weights if self.vectors is None else weights | {_EMBEDDING: self.vectors.embedding.copy()}
-
-    def _read(self, name: str) -> dict[str, NDArray[np.float32]]:
-        """The weights of one file in float32, after checking its hash."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
-        path = self._verified(name)
+        path = self._verified(WEIGHTS)
         try:
-            return unpack(load_file(path))
+            weights = unpack(load_file(path))
         except (SafetensorError, PrismError) as error:
             raise PrismError(f"{path} is damaged: {error}") from error
+        check_weights(self.spec.architecture, weights, str(path))
+        return weights
 
     def load(self) -> Model:
         """The whole model in memory."""
         card = self.folder / CARD
         text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-        return Model(self.spec, self.weights(), self.source, self.target, text, self.judged, self.vectors)
+        return Model(self.spec, self.weights(), self.source, self.target, text, self.judged)
 
     def verify(self) -> None:
         """Compare every file with its hash; the first difference is an error."""
@@ -170,8 +137,7 @@ class ModelDirectory:
                     f"{path} is damaged: {path.stat().st_size:,} bytes instead of {entry.size:,}; "
                     "get or convert the model again"
                 )
-        together = (_VECTORS, "spm.vectors.model") if _VECTORS in self.files else ()
-        for name in (WEIGHTS, "spm.model", *together):
+        for name in (WEIGHTS, "spm.model"):
             if name not in self.files:
                 raise PrismError(f"{self.folder / CONFIG} does not list {name}")
 
@@ -210,13 +176,9 @@ def write_model(
             _write_vocabulary(partial, "", model.source)
             if model.target is not model.source:
                 _write_vocabulary(partial, ".target", model.target)
-            if model.vectors is not None:
-                _write_vocabulary(partial, ".vectors", model.vectors.vocabulary)
-                save_file(pack({_EMBEDDING: model.vectors.embedding}, storage), partial / _VECTORS)
             _write_config(partial, model.spec)
             # safetensors writes files that only their owner can read.
-            for path in partial.glob("*.safetensors"):
-                shutil.copymode(partial / CONFIG, path)
+            shutil.copymode(partial / CONFIG, partial / WEIGHTS)
             (partial / CARD).write_text(model.card or f"# {model.spec.name or folder.name}\n", encoding="utf-8")
             if model.judged:
                 (partial / JUDGED).write_text("\n".join([*sorted(model.judged), ""]), encoding="utf-8")
