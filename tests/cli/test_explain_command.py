@@ -29,6 +29,28 @@ def test_both_directions(capsys: Any, tmp_path: Any) -> None:
     assert len(shown[3].split()) == len(shown[4].split())  # every piece has its number
 
 
+def test_the_reference_can_be_an_option_as_in_python(capsys: Any, tmp_path: Any) -> None:
+    words = [
+        "--lang",
+        "en",
+        "--model",
+        str(write_model(make_model(), tmp_path / "made").folder),
+        "--format",
+        "json",
+    ]
+    shown = []
+    for texts in (["Hello, world.", "Hello world!"], ["Hello world!", "--ref", "Hello, world."]):
+        assert main(["explain", *texts, *words]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
+    assert main(["explain", "a", "b", "--ref", "c", *words]) == 2
+    assert "pass one output with --ref" in capsys.readouterr().err
+    assert main(["explain", "a", *words]) == 2
+    assert "an output and --ref or --src" in capsys.readouterr().err
+    assert main(["explain", "a", "--ref", "b", "--src", "c", *words]) == 2
+    assert "a reference or --src, not both" in capsys.readouterr().err
+
+
 def test_a_source_and_json(capsys: Any, tmp_path: Any) -> None:
     model = str(write_model(make_model(), tmp_path / "made").folder)
     words = ["--src", "Hallo Welt!", "--lang", "en", "--src-lang", "de", "--model", model, "--format", "json"]

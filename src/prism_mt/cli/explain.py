@@ -18,8 +18,9 @@ from prism_mt.report.explain import explain
 class ExplainOptions(Config):
     """Options of `prism explain`."""
 
-    reference: str = option("the reference; or, with --src, the output", positional=True)
+    reference: str = option("the reference; or, with --ref or --src, the output", positional=True)
     hypothesis: str | None = option("the output to compare with it", None, positional=True)
+    ref: str | None = option("the reference, as in the other commands", None, metavar="TEXT")
     src: str | None = option("the source, to explain Prism-src", None, metavar="TEXT")
     lang: str = option("language of the output: code or name", flags=("-l",), metavar="XX")
     src_lang: str = option("language of the source, if the model needs it", "", metavar="XX")
@@ -28,15 +29,21 @@ class ExplainOptions(Config):
 
 def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str, Any]) -> None:
     """Score in all directions and show every piece."""
-    if options.hypothesis is None and options.src is None:
-        raise PrismError("pass a reference and an output, or an output and --src")
-    given = (None, options.reference) if options.hypothesis is None else (options.reference, options.hypothesis)
-    if given[0] is not None and options.src is not None:
+    hypothesis, ref = options.hypothesis, options.ref
+    if hypothesis is None:
+        hypothesis = options.reference
+    elif ref is None:
+        ref = options.reference
+    else:
+        raise PrismError("pass one output with --ref, or a reference and an output without it")
+    if ref is None and options.src is None:
+        raise PrismError("pass a reference and an output, or an output and --ref or --src")
+    if ref is not None and options.src is not None:
         raise PrismError("pass a reference or --src, not both")
     [metric] = make_metrics(["prism-src" if options.src is not None else "prism-ref"], metric_options)
     found = explain(
-        given[1],
-        ref=given[0],
+        hypothesis,
+        ref=ref,
         src=options.src,
         lang=options.lang,
         src_lang=options.src_lang,

@@ -71,7 +71,9 @@ def read_texts(path: str | Path, languages: Sequence[str] = ()) -> dict[str, lis
 
 
 def _read_json(path: Path) -> list[Contrast]:
-    """Read a list of objects; those that say that their perturbation failed are left out."""
+    """Read a list of objects, or one on each line; those that say that their perturbation failed are left out."""
+    if stem(path).endswith(".jsonl"):
+        return [_contrast(one, _DEMETR, where) for where, one in json_records(path) if one.get("pert_check", True)]
     try:
         items = json.loads("\n".join(open_lines(path)))
     except (ValueError, RecursionError) as error:
