@@ -151,7 +151,7 @@ def main() -> None:
         judgments = whole_documents(prism_mt.read_judgments(path, pair=pair).without_humans(), options.documents)
         for side in options.metrics:
             rows += measure(
-                judgments, side, options.context, options.model, runtime, lambda line: print(line, file=sys.stderr)
+                judgments, side, options.context, options.model, runtime, lambda line: print(line, file=sys.stderr, flush=True)
             )
     columns = (Column("pair"), Column("metric"), Column("context", align="right"))
     names = ("segments %", "±", "tau-b", "± ", "documents %", "tau-b of documents", "systems %")

@@ -41,6 +41,11 @@ def test_demetr_with_an_object_on_each_line(tmp_path: Path) -> None:
         read_contrasts([path])
 
 
+def test_a_missing_file_is_not_called_invalid(tmp_path: Path) -> None:
+    with pytest.raises(PrismError, match=r"^cannot read .*nowhere.json: No such file"):
+        read_contrasts([tmp_path / "nowhere.json"])
+
+
 def test_aces(tmp_path: Path) -> None:
     path = tmp_path / "aces.tsv"
     path.write_text(
