@@ -44,7 +44,7 @@ class Agreement:
 
 def whole_documents(judgments: Judgments, count: int) -> Judgments:
     """Keep some of the documents whose segments are all judged."""
-    judged = judgments.judged().any(axis=0)
+    judged = np.array(judgments.judged().any(axis=0))
     documents = [list(own) for _, own in groupby(range(len(judged)), key=lambda place: judgments.documents[place])]
     whole = [own for own in documents if judgments.documents[own[0]] and judged[own].all()]
     chosen = np.unique(np.linspace(0, len(whole) - 1, min(count, len(whole))).round().astype(int))
@@ -151,7 +151,12 @@ def main() -> None:
         judgments = whole_documents(prism_mt.read_judgments(path, pair=pair).without_humans(), options.documents)
         for side in options.metrics:
             rows += measure(
-                judgments, side, options.context, options.model, runtime, lambda line: print(line, file=sys.stderr, flush=True)
+                judgments,
+                side,
+                options.context,
+                options.model,
+                runtime,
+                lambda line: print(line, file=sys.stderr, flush=True),
             )
     columns = (Column("pair"), Column("metric"), Column("context", align="right"))
     names = ("segments %", "±", "tau-b", "± ", "documents %", "tau-b of documents", "systems %")
