@@ -51,6 +51,8 @@ def test_the_reference_can_be_named_as_in_python(capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out) == by_place
     assert main(["explain", "Hello world!", "Hello", "--ref", "Hi", *words]) == 2
     assert "pass one reference" in capsys.readouterr().err
+    assert main(["explain", "Hello", *words]) == 2
+    assert "an output and --ref or --src" in capsys.readouterr().err
 
 
 def test_mistakes(capsys: Any) -> None:

@@ -31,6 +31,21 @@ def test_demetr(tmp_path: Path) -> None:
     assert other.languages == Languages("en", "zh")
 
 
+def test_demetr_with_an_object_on_each_line(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.jsonl"
+    lines = [DEMETR, {**DEMETR, "pert_check": False}, {**DEMETR, "lang_tag": "chinese_simple"}]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    assert [one.languages.source for one in read_contrasts([path])] == ["de", "zh"]
+    path.write_text(json.dumps(DEMETR) + "\n{}\n", encoding="utf-8")
+    with pytest.raises(PrismError, match="line 2: no mt_sent, which the layout of DEMETR has"):
+        read_contrasts([path])
+
+
+def test_a_missing_file_is_not_called_invalid(tmp_path: Path) -> None:
+    with pytest.raises(PrismError, match=r"^cannot read .*nowhere.json: No such file"):
+        read_contrasts([tmp_path / "nowhere.json"])
+
+
 def test_aces(tmp_path: Path) -> None:
     path = tmp_path / "aces.tsv"
     path.write_text(

@@ -1,6 +1,8 @@
 """Scores of judged texts, and which reference they are scored against."""
 
 import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ from judging import judged, opened
 
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Texts
-from prism_mt.evaluation.scoring import score_texts
+from prism_mt.evaluation.scoring import TextScorer, score_texts
+from prism_mt.metrics.base import Scorer, Segment, SegmentScore
+from prism_mt.metrics.prism import PrismRef
 from prism_mt.metrics.sacrebleu import Bleu, Chrf, Ter
 
 TEXTS = Texts(
@@ -48,3 +52,23 @@ def test_references_must_be_clear() -> None:
     without = judged("set", "xx-en", ("A",), ("1",), np.ones((1, 1)))
     with pytest.raises(PrismError, match="has no texts to score"):
         score_texts(chrf, without)
+
+
+class _CountsContext(Scorer):
+    def score(self, segments: Iterable[Segment], tokens: bool = False) -> Iterator[SegmentScore]:
+        for segment in segments:
+            yield SegmentScore(len(segment.context))
+
+    def signature(self, references: int = 1) -> str:
+        return "counts"
+
+
+def test_segments_without_a_document_have_no_context() -> None:
+    lines = ("a", "b", "c", "d", "e")
+    texts = Texts(lines, {"ref": lines}, {"A": lines})
+    judgments = judged("set", "xx-en", ("A",), lines, np.ones((1, 5)), texts=texts)
+    named = replace(judgments, documents=("", "", "x", "x", "y"))
+    counts = score_texts(TextScorer(PrismRef(context=2), _CountsContext()), named)
+    assert counts.segments[0].tolist() == [0, 0, 0, 1, 0]
+    with pytest.raises(PrismError, match="reads earlier segments of a document, and set xx-en names none"):
+        score_texts(TextScorer(PrismRef(context=2), _CountsContext()), judgments)

@@ -1,7 +1,7 @@
 import pytest
 
 from prism_mt import PrismError
-from prism_mt.text.perturb import KINDS, Kind, Perturbed, perturb
+from prism_mt.text.perturb import KINDS, Kind, Perturbed, negations, perturb
 from prism_mt.text.words import words_of
 
 TEXTS = {
@@ -103,3 +103,9 @@ def test_severity_and_mistakes_of_the_user() -> None:
     assert {one.severity for one in made("en") if one.kind != "word-order"} == {"major"}
     with pytest.raises(PrismError, match="word boundaries"):
         list(perturb(["สวัสดี"], "th"))
+
+
+def test_words_that_negate() -> None:
+    assert negations("en") == {"not", "no"}
+    assert negations("ro") == {"nu"}
+    assert negations("de") == {"nicht"}

@@ -74,6 +74,23 @@ def test_short_words_are_left_out_by_themselves() -> None:
     assert one.segment.hypothesis == one.segment.references[0][:start] + one.segment.references[0][end + 1 :]
 
 
+def test_a_negation_is_no_article() -> None:
+    source = TextPair("ro", "Casa nu este în orașul vechi de lângă munte.", "en", ENGLISH[0])
+    found = _many(source)
+    assert not any(one.severity == "minor" and _missing(one) == ["nu"] for one in found)
+    # Taken out, "nu" is missing in the text itself; a classifier that never sees that takes it for an article.
+    assert any(one.severity == "major" and _missing(one) == ["nu"] for one in found)
+
+
+def _missing(example: Example) -> list[str]:
+    texts = example.segment.references
+    return [texts[0][start:end] for start, end in example.missing or ()] if texts else []
+
+
+def _many(pair: TextPair) -> list[Example]:
+    return [example for seed in range(20) for example in perturbed_examples([pair], seed)]
+
+
 def test_examples_say_what_is_known() -> None:
     found = perturbed_examples(
         [TextPair("en", one, "de", other) for one, other in zip(ENGLISH, GERMAN, strict=True)], 0

@@ -52,7 +52,7 @@ def _texts(options: ExplainOptions) -> tuple[str | None, str]:
     sides = [options.hypothesis and options.reference, options.ref, options.src]
     given = sum(side is not None for side in sides)
     if not given:
-        raise PrismError("pass a reference and an output, or an output and --src")
+        raise PrismError("pass a reference and an output, or an output and --ref or --src")
     if given > 1:
         raise PrismError(
             "pass a reference or --src, not both" if options.src is not None else "pass one reference"

@@ -93,7 +93,10 @@ def _in_context(
     reference: str | None,
     metric: Metric,
 ) -> Iterator[tuple[tuple[int, int], Segment]]:
-    """Give every output the earlier ones of its document, judged or not, where the metric reads them."""
+    """Give every output the earlier ones of its document, judged or not, where the metric reads them.
+
+    Where a test set names documents, segments without one have no context.
+    """
     if metric.context_segments and not judgments.documents:
         raise PrismError(f"{metric.label} reads earlier segments of a document, and {judgments.place} names none")
     for (row, column), segment in segments:
@@ -101,7 +104,7 @@ def _in_context(
         same = [
             (row, place)
             for place in range(first, column)
-            if judgments.documents[place] == judgments.documents[column]
+            if judgments.documents[column] and judgments.documents[place] == judgments.documents[column]
         ]
         earlier = _segments(texts, judgments.systems, same, reference, "src" in metric.needs)
         yield (row, column), replace(segment, context=tuple(one for _, one in earlier))

@@ -300,6 +300,18 @@ def _matches(sentence: _Sentence, table: Mapping[str, str]) -> Iterator["re.Matc
     return (match for match in found if match.start() in starts and match.end() in ends)
 
 
+def negations(language: str) -> frozenset[str]:
+    """Words that negate a sentence on their own, such as "not" and "no"."""
+    table = _words("negation", language)
+    found: set[str] = set()
+    for before, after in table.items():
+        shorter = after and (before.startswith(f"{after} ") or before.endswith(f" {after}"))
+        word = before.removeprefix(after).removesuffix(after).strip() if shorter else before
+        if " " not in word and (shorter or table.get(after) != before):
+            found.add(word.casefold())
+    return frozenset(found)
+
+
 @cache
 def _words(kind: str, language: str) -> Mapping[str, str]:
     """Words and what each becomes; `a=b` goes both ways, `a>b` one way, and a name stands alone."""

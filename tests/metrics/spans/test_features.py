@@ -62,6 +62,15 @@ def test_what_differs() -> None:
     assert column(table, "unknown_number") == [0, 1, 0, 0]
 
 
+def test_a_number_that_stands_elsewhere_in_the_other_text_is_unknown_here() -> None:
+    table = features(plain("July 8 and August 8"), plain("July 6 and August 8"), False)
+    assert column(table, "unknown_number") == [0, 1, 0, 0, 0]
+    table = features(plain("July 6 and August 8"), plain("August 8 and July 6"), False)
+    assert column(table, "unknown_number") == [0] * 5  # only moved
+    table = features(plain("July 8 and August 8"), plain("July 8 and August 6"), True)
+    assert column(table, "unknown_number") == [0] * 5  # which one it is, other words cannot tell
+
+
 def test_what_stands_around_the_place_of_a_missing_word() -> None:
     scores = np.array([-1, -7, -0.1], dtype=np.float32)
     output = Side("go school", [Unit(0, 2, (0,)), Unit(3, 9, (1,))], scores, np.eye(3, dtype=np.float32)[:2])

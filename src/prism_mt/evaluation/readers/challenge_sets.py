@@ -71,9 +71,12 @@ def read_texts(path: str | Path, languages: Sequence[str] = ()) -> dict[str, lis
 
 
 def _read_json(path: Path) -> list[Contrast]:
-    """Read a list of objects; those that say that their perturbation failed are left out."""
+    """Read a list of objects, or one on each line; those that say that their perturbation failed are left out."""
+    if stem(path).endswith(".jsonl"):
+        return [_contrast(one, _DEMETR, where) for where, one in json_records(path) if one.get("pert_check", True)]
+    text = "\n".join(open_lines(path))
     try:
-        items = json.loads("\n".join(open_lines(path)))
+        items = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise PrismError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(items, list):

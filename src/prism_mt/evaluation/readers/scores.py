@@ -141,8 +141,9 @@ def _main_setting(counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _read_json(path: Path, pair: str) -> list[MetricScores]:
     """Ours, or {"seg": {metric: {system: [scores]}}, "sys": {metric: {system: score}}}; item i is segment i + 1."""
+    text = "\n".join(open_lines(path))
     try:
-        document = json.loads("\n".join(open_lines(path)))
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise PrismError(f"{path}: not a JSON object with metric scores ({error})") from error
     if isinstance(document, dict) and isinstance(document.get("results"), list):

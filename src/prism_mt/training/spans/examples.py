@@ -15,7 +15,7 @@ from prism_mt.metrics.runtime import Runtime
 from prism_mt.metrics.spans.features import Array, Side
 from prism_mt.metrics.spans.finder import Decoded, SpanReader
 from prism_mt.text.parallel import Languages
-from prism_mt.text.perturb import CRITICAL, Perturbed, perturb
+from prism_mt.text.perturb import CRITICAL, Perturbed, negations, perturb
 from prism_mt.text.words import Span, has_spaces, words_of
 from prism_mt.training.spans.bitext import TextPair
 
@@ -82,12 +82,15 @@ def _choose(made: Sequence[Perturbed], generator: random.Random) -> list[Perturb
 
 
 def _without_short_word(pair: TextPair, generator: random.Random) -> list[Example]:
-    """Drop an article or a particle, a minor error compared with the text itself."""
-    text = pair.text
+    """Drop an article or a particle that negates nothing, a minor error compared with the text itself."""
+    text, kept = pair.text, negations(pair.language)
     spans = [
         (start, end)
         for start, end in words_of(text, pair.language)[1:]
-        if end - start <= _SHORT and text[start:end].isalpha() and text[end : end + 1] == " "
+        if end - start <= _SHORT
+        and text[start:end].isalpha()
+        and text[end : end + 1] == " "
+        and text[start:end].casefold() not in kept
     ]
     if pair.is_paraphrase or not spans or not has_spaces(pair.language):
         return []
@@ -98,12 +101,13 @@ def _without_short_word(pair: TextPair, generator: random.Random) -> list[Exampl
 
 def _with_mistake(pair: TextPair, made: Perturbed) -> list[Example]:
     """Compare an error with the other text of the pair and, for translations, with the original text itself."""
-    # What is missing is known only in the text itself, and what a wrong word replaces is not missing.
+    # What is missing is known only in the text itself, and what a wrong word replaces is not missing. A negation that
+    # was taken out is: without such examples its absence would look like that of an article, a minor error.
     against_other = _example(pair, made.text, made.wrong, None, made.severity)
     if pair.is_paraphrase:
         return [against_other]
     segment = Segment(made.text, (pair.text,))
-    missing = made.missing if made.kind == "omission" else None
+    missing = made.missing or None
     itself = Example(segment, Languages(pair.language), False, made.wrong, missing, made.severity)
     return [against_other, itself]
 
