@@ -47,7 +47,7 @@ def test_in_mixed_precision_values_and_gradients_are_close_to_those_in_full() ->
         lstm.zero_grad()
         with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
             hidden = run_lstm(lstm, states, mask)
-        hidden.square().sum().backward()
+        torch.autograd.backward(hidden.square().sum())
         found.append([hidden.detach(), *(weights.grad for weights in lstm.parameters())])
     for full, halved in zip(*found, strict=True):
         assert full is not None
