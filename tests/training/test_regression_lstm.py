@@ -35,3 +35,23 @@ def test_values_and_gradients_are_those_of_torch(lengths: tuple[int, ...]) -> No
     inputs = [states, *lstm.parameters()]
     pairs = zip(*(torch.autograd.grad((o * weights).sum(), inputs) for o in (found, expected)), strict=True)
     assert all(torch.allclose(one, other, atol=1e-10) for one, other in pairs)
+
+
+def test_in_mixed_precision_values_and_gradients_are_close_to_those_in_full() -> None:
+    torch.manual_seed(0)
+    lstm = torch.nn.LSTM(8, 6, bidirectional=True, batch_first=True)
+    mask = mask_of(5, 2, 7)
+    states = torch.randn(3, 7, 8) * mask[..., None]
+    found = []
+    for mixed in (False, True):
+        lstm.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+            hidden = run_lstm(lstm, states, mask)
+        torch.autograd.backward(hidden.square().sum())
+        found.append([hidden.detach(), *(weights.grad for weights in lstm.parameters())])
+    for full, halved in zip(*found, strict=True):
+        assert full is not None
+        assert halved is not None
+        assert halved.dtype == torch.float32
+        # bfloat16 has 8 bits.
+        torch.testing.assert_close(halved, full, rtol=0.05, atol=0.02 * float(full.abs().max()))

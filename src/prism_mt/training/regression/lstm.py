@@ -58,21 +58,26 @@ def run_lstm(lstm: nn.LSTM, states: Tensor, mask: Tensor) -> Tensor:
 
 
 class _Recurrence(torch.autograd.Function):
-    """From what the input says to the gates (2, P, 4H) to the hidden states (2, P, H)."""
+    """From what the input says to the gates (2, P, 4H) to the hidden states (2, P, H).
+
+    Products are computed in the gates' precision, which mixed precision halves, all else in that of the weights.
+    Autocast does not reach into `backward`.
+    """
 
     @staticmethod
     def forward(context: Any, gates: Tensor, weights: Tensor, counts: tuple[int, ...]) -> Tensor:
         directions, pieces, width = gates.shape
         size = width // 4
+        products, gates = gates.dtype, gates.to(weights.dtype, copy=True)
+        weights = weights.to(products)
         turned = weights.transpose(1, 2).contiguous()
-        gates = gates.clone()
         cells, hidden, squashed = (gates.new_empty(directions, pieces, size) for _ in range(3))
         start = before = 0
         for step, count in enumerate(counts):
             now = slice(start, start + count)
             gate = gates[:, now]
             if step:
-                gate += torch.bmm(hidden[:, before : before + count], turned)
+                gate += torch.bmm(hidden[:, before : before + count].to(products), turned)
             gate[..., : 2 * size].sigmoid_()
             gate[..., 2 * size : 3 * size].tanh_()
             gate[..., 3 * size :].sigmoid_()
@@ -92,6 +97,7 @@ class _Recurrence(torch.autograd.Function):
     def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None]:
         gates, cells, squashed, hidden, weights = context.saved_tensors
         counts: tuple[int, ...] = context.counts
+        products = weights.dtype
         directions, pieces, size = hidden.shape
         change = torch.empty_like(gates)
         earlier = torch.zeros_like(hidden)  # for each piece the hidden state before it
@@ -117,5 +123,7 @@ class _Recurrence(torch.autograd.Function):
             df.copy_(dc * cells[:, past] * f * (1 - f))
             earlier[:, now] = hidden[:, past]
             d_cell[:, :count] = dc * f
-            d_hidden[:, :count] = torch.bmm(change[:, now], weights)
-        return change, torch.bmm(change.transpose(1, 2), earlier), None
+            d_hidden[:, :count] = torch.bmm(change[:, now].to(products), weights)
+        rounded = change.to(products)
+        d_weights = torch.bmm(rounded.transpose(1, 2), earlier.to(products))
+        return rounded, d_weights.to(change.dtype), None
