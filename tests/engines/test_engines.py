@@ -44,9 +44,9 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
 
 
 def pairs_of(model: Model) -> list[Pair]:
-    """Pairs of all lengths, an empty source and an empty target among them."""
+    """Pairs of all lengths, an empty source and an empty target among them, and one that is far longer."""
     conventions = model.spec.conventions
-    texts = ["", *SENTENCES, "Hello", " ".join(SENTENCES[:3])]
+    texts = ["", *SENTENCES, "Hello", " ".join(SENTENCES[:3]), " ".join(SENTENCES[:5])]
     tags = list(model.spec.languages.values())
     made = []
     for index, text in enumerate(texts):
