@@ -68,7 +68,7 @@ def quiet_again() -> Iterator[None]:
         (
             ["score", "--cand", __file__, "--ref", __file__, "--lang", "en-de"],
             "'en-de' is a language pair, but --lang is one language: for translations from en into de, "
-            "set --src-lang to en and --lang to de",
+            "set --src-lang to en and --lang to de (a region is written en-DE)",
         ),
         (["--vresion"], "prism has no option --vresion; did you mean '--version'? (see `prism --help`)"),
     ],

@@ -1,3 +1,4 @@
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -265,9 +266,9 @@ def test_without_the_detector(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (check.active, check.add(ENGLISH), check.warning("X")) == (False, False, None)
 
 
-@pytest.mark.parametrize("code", ["en-de", "zh-en", "de-fr"])
+@pytest.mark.parametrize("code", ["en-de", "zh-en", "de-fr", "en_de", "en-vi"])
 def test_a_pair_is_no_language(code: str) -> None:
-    source, target = code.split("-")
+    source, target = re.split("[-_]", code)
     with pytest.raises(PrismError, match=f"set `src_lang=` to {source} and `lang=` to {target}"):
         Languages(code)
     with pytest.raises(PrismError, match="but `src_lang=` is one language"):
@@ -275,7 +276,11 @@ def test_a_pair_is_no_language(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["", "auto", "de", "en-DE", "pt-br", "zh-cn", "zh-tw", "fr-ca", "de-de", "zho-Hant", "deu_Latn"]
+    "code",
+    [
+        *("", "auto", "de", "en-DE", "pt-br", "zh-cn", "zh-tw", "fr-ca", "de-de", "zho-Hant", "deu_Latn", "pt_br"),
+        *("nb-no", "nn-no", "nn_no", "sl-si", "ms-my", "am-et", "ar-km", "fr-mr", "sv-fi", "fy-nl", "hsb-de"),
+    ],
 )
 def test_a_language_of_a_region_is_one(code: str) -> None:
     check_no_pair(code)

@@ -29,11 +29,16 @@ _RELATED = (
 )
 """Languages too close to each other for a warning when one is taken for another."""
 _LOCALES = """
-    ar-ps bn-in ca-es ca-fr ca-it da-gl de-be de-it de-ro el-cy en-bs en-ca en-cy en-my en-pa es-ar es-pa es-sv eu-es
-    eu-fr fa-af fr-be fr-ca fr-ga fr-ml fr-ne gl-es hu-ro hu-sk ms-bn ms-id nl-be ps-af sl-it sq-mk sv-fi ta-my tr-cy
-    uz-af zh-my
+    am-et an-es ar-km ar-mr ar-ps ast-es ba-ru bn-in br-fr ca-es ca-fr ca-it ce-ru cv-ru da-gl de-be de-it de-ro dsb-de
+    el-cy en-bs en-ca en-cy en-my en-pa es-ar es-pa es-sv eu-es eu-fr fa-af fr-be fr-ca fr-ga fr-km fr-ml fr-mr fr-ne
+    frr-de fur-it fy-de fy-nl gl-es gsw-fr ha-ne hsb-de hu-ro hu-sk ia-fr iu-ca jv-id ku-tr li-be li-nl lij-it ltg-lv
+    mhr-ru ms-bn ms-id ms-my nb-no nds-de nds-nl nl-be nl-sr nn-no oc-es oc-fr om-et os-ru ps-af pt-tl sah-ru sc-it
+    scn-it sl-it sl-si so-et sq-mk su-id sv-fi szl-pl ta-my ti-et tr-cy tt-ru uz-af vec-it wa-be zh-my
 """
-"""Languages of a region whose code is also that of a language: these are no language pairs."""
+"""Locales of CLDR and glibc whose region has the code of a language: these are no language pairs.
+
+Those of English are missing where the pair is what people mean, such as `en-de`.
+"""
 _DETECTOR_CODES = {"als": "gsw"}
 """Detector labels that mean another language than the ISO code of the same spelling."""
 
@@ -82,12 +87,12 @@ def find_language(code_or_name: str) -> Language | None:
 
 def check_no_pair(code: str, name: str = "lang") -> None:
     """Fail if `en-de` is given where one language belongs: it would be read as English as in Germany."""
-    first, dash, second = code.partition("-")
+    first, dash, second = code.replace("_", "-").partition("-")
     pair = dash and code == code.lower() and first != second and second in _DETECTABLE.split()
-    if pair and code not in _LOCALES.split() and find_language(first):
+    if pair and f"{first}-{second}" not in _LOCALES.split() and find_language(first):
         raise PrismError(
             f"{code!r} is a language pair, but `{name}=` is one language: for translations from {first} into {second}, "
-            f"set `src_lang=` to {first} and `lang=` to {second}"
+            f"set `src_lang=` to {first} and `lang=` to {second} (a region is written {first}-{second.upper()})"
         )
 
 
