@@ -72,6 +72,12 @@ def test_mistakes(folder: str, texts: Any, message: str) -> None:
 
 
 def test_mistakes_in_options(folder: str) -> None:
+    with pytest.raises(PrismError, match="set `src_lang=` to en and `to=` to de"):
+        open_translator(to="en-de")
+    with pytest.raises(PrismError, match="`src_lang=` is one language.* and `to=` to de"):
+        open_translator(to="de", src_lang="en-de")
+    with pytest.raises(PrismError, match="`lang=` is one language"):
+        paraphrase(["a"], lang="en-de")
     with pytest.raises(PrismError, match="does not support the language 'xx'"):
         translate(["a"], to="xx", model=folder)
     with pytest.raises(PrismError, match="n must be between 1 and"):

@@ -15,6 +15,7 @@ from prism_mt.generate.generator import Generator, Hypothesis, Route, name_by_nu
 from prism_mt.generate.nbest import ListFormat, ListKind, Record, fingerprint, write_lists
 from prism_mt.generate.options import ParaphraseConfig, SearchConfig
 from prism_mt.models.resolve import DEFAULT_MODEL, open_model
+from prism_mt.text.languages import check_no_pair
 from prism_mt.text.lines import Lines, check_unicode
 
 _LOG = logging.getLogger("prism_mt")
@@ -90,6 +91,8 @@ def open_translator(
     config: EngineConfig | None = None,
 ) -> TextGenerator:
     """Open a translation model; its weights are read when the first text needs them."""
+    check_no_pair(to, "to", "to")
+    check_no_pair(src_lang or "", "src_lang", "to")
     config = config or EngineConfig()
     directory = open_model(model, config.offline)
     if directory.spec.rough:
@@ -109,6 +112,7 @@ def open_paraphraser(
     config: EngineConfig | None = None,
 ) -> TextGenerator:
     """Open a model for paraphrasing: it translates a language into itself."""
+    check_no_pair(lang)
     return open_translator(to=lang, src_lang=lang, model=model, search=search or ParaphraseConfig(), config=config)
 
 

@@ -30,7 +30,7 @@ _SPECIAL = {
     **{character: f"\\{character}" for character in "{}$&#_%"},
 }
 _RELATIONS = {"\\textless{}": "<", "\\textgreater{}": ">", "$\\leq$": "\\leq", "$\\geq$": "\\geq"}
-_STATEMENT = re.compile(rf"\b(p) (=|{'|'.join(map(re.escape, _RELATIONS))}) (\d*\.\d+)")
+_STATEMENT = re.compile(rf"\bp (=|{'|'.join(map(re.escape, _RELATIONS))}) (\d*\.\d+)")
 _WIDE = 68
 """Characters in a line of a table that is wider than the text of an article in ten points."""
 _LONG = 12
@@ -63,7 +63,7 @@ def to_latex(table: Table) -> str:
 def escape_latex(text: str) -> str:
     """Escape text for LaTeX; statements such as `p < .05` are formulas."""
     escaped = "".join(_SPECIAL.get(character, character) for character in printable(text))
-    return _STATEMENT.sub(lambda found: f"${found[1]} {_RELATIONS.get(found[2], found[2])} {found[3]}$", escaped)
+    return _STATEMENT.sub(lambda found: f"$p {_RELATIONS.get(found[1], found[1])} {found[2]}$", escaped)
 
 
 def _title(column: Column, wide: bool) -> str:

@@ -76,10 +76,9 @@ def _lines(table: Table, width: int) -> list[str]:
 
     narrow = _total(_natural(table), _GAP) > width
     rich_table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=narrow)
-    titles, cells = _titles(table), _cells(table)
-    for column, title, own in zip(table.columns, titles, _widths(table, width), strict=True):
+    titles, cells, widths = _titles(table), _cells(table), _widths(table, width)
+    for column, title, own in zip(table.columns, titles, widths, strict=True):
         rich_table.add_column(Text(title), justify=column.align, overflow="fold", width=own)
-    widths = _widths(table, width)
     for row in cells:
         rich_table.add_row(*(Text(_break_names(cell, own)) for cell, own in zip(row, widths, strict=True)))
     buffer = io.StringIO()

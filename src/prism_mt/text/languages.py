@@ -85,14 +85,17 @@ def find_language(code_or_name: str) -> Language | None:
     return tag.language if tag else None
 
 
-def check_no_pair(code: str, name: str = "lang") -> None:
-    """Fail if `en-de` is given where one language belongs: it would be read as English as in Germany."""
+def check_no_pair(code: str, name: str = "lang", target: str = "lang") -> None:
+    """Fail if `en-de` is given as the option `name`, of one language: it would be read as English as in Germany.
+
+    `target` is the option of the language of the output.
+    """
     first, dash, second = code.replace("_", "-").partition("-")
     pair = dash and code == code.lower() and first != second and second in _DETECTABLE.split()
     if pair and f"{first}-{second}" not in _LOCALES.split() and find_language(first):
         raise PrismError(
             f"{code!r} is a language pair, but `{name}=` is one language: for translations from {first} into {second}, "
-            f"set `src_lang=` to {first} and `lang=` to {second} (a region is written {first}-{second.upper()})"
+            f"set `src_lang=` to {first} and `{target}=` to {second} (a region is written {first}-{second.upper()})"
         )
 
 
