@@ -106,6 +106,12 @@ def test_severity_and_mistakes_of_the_user() -> None:
 
 
 def test_words_that_negate() -> None:
-    assert negations("en") == {"not", "no"}
+    assert negations("en") == {"not", "no", "cannot"}
     assert negations("ro") == {"nu"}
-    assert negations("de") == {"nicht"}
+    assert negations("de") == {"nicht", "kein", "keine", "keinen"}
+    assert {"nav", "ne"} <= negations("lv")  # "ir=nav"
+    assert "yok" in negations("tr")
+    assert "нет" in negations("ru")
+    assert negations("et") == {"ei"}
+    assert "telah" not in negations("id")  # "telah=belum"
+    assert negations("xx") == frozenset()

@@ -300,32 +300,39 @@ def _matches(sentence: _Sentence, table: Mapping[str, str]) -> Iterator["re.Matc
     return (match for match in found if match.start() in starts and match.end() in ends)
 
 
+@cache
 def negations(language: str) -> frozenset[str]:
     """Words that negate a sentence on their own, such as "not" and "no"."""
-    table = _words("negation", language)
     found: set[str] = set()
-    for before, after in table.items():
-        shorter = after and (before.startswith(f"{after} ") or before.endswith(f" {after}"))
-        word = before.removeprefix(after).removesuffix(after).strip() if shorter else before
-        if " " not in word and (shorter or table.get(after) != before):
+    for before, sign, after in _entries("negation", language):
+        plain, negated = (before, after) if sign == "=" else (after, before)
+        word = negated.removeprefix(f"{plain} ").removesuffix(f" {plain}")
+        if " " not in word:
             found.add(word.casefold())
     return frozenset(found)
 
 
 @cache
 def _words(kind: str, language: str) -> Mapping[str, str]:
-    """Words and what each becomes; `a=b` goes both ways, `a>b` one way, and a name stands alone."""
+    """Words and what each becomes."""
+    table: dict[str, str] = {}
+    for before, sign, after in _entries(kind, language):
+        table.setdefault(before, after)
+        if sign == "=":
+            table.setdefault(after, before)
+    return table
+
+
+def _entries(kind: str, language: str) -> Iterator[tuple[str, str, str]]:
+    """Entries of a language: `a=b` goes both ways, `a>b` one way, and a name stands alone.
+
+    Negations have the negated form on the right of `=` and on the left of `>`.
+    """
     found = find_language(language)
     code = found.code if found else language
     text = (resources.files("prism_mt.text") / "perturb_words.tsv").read_text(encoding="utf-8")
-    table: dict[str, str] = {}
     for line in text.splitlines()[1:]:
         own, own_kind, words = line.split("\t")
-        if (own, own_kind) != (code, kind):
-            continue
-        for entry in words.split("; "):
-            before, sign, after = entry.partition("=" if "=" in entry else ">")
-            table.setdefault(before, after)
-            if sign == "=":
-                table.setdefault(after, before)
-    return table
+        if (own, own_kind) == (code, kind):
+            for entry in words.split("; "):
+                yield entry.partition("=" if "=" in entry else ">")
