@@ -5,7 +5,7 @@
 Whole documents of WMT21 news, spread evenly over the test set. Accuracy is the share of pairs of outputs that people
 tell apart and the metric orders alike: outputs of one segment, means over the segments of one document, means over
 everything. Tau-b ×100 is pooled over all segments or documents. ± is half of the central 95 % of the difference from
-the score without context over resampled documents.
+the first of the numbers in `--context` over resampled documents.
 """
 
 import argparse
@@ -160,7 +160,7 @@ def main() -> None:
             )
     columns = (Column("pair"), Column("metric"), Column("context", align="right"))
     names = ("segments %", "±", "tau-b", "± ", "documents %", "tau-b of documents", "systems %")
-    print(render(Table((*columns, *(number(name, 1) for name in names)), tuple(rows)), options.format))
+    print(render(Table((*columns, *(number(name, 1) for name in names)), tuple(rows)), options.format), end="")
 
 
 if __name__ == "__main__":

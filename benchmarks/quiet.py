@@ -3,9 +3,9 @@
     python benchmarks/quiet.py [--output FOLDER] [--minutes 25] [--only STEP …] [--data DIR] [--quick] [--list]
 
 Every step is a command of its own. What it prints goes to FOLDER/STEP.txt as well as to the terminal, and its seconds
-to FOLDER/steps.tsv. A step that fails does not stop the others; one that is not expected to end within the minutes
-left is skipped, and `--only` makes up for it later. `--quick` only shows that everything runs; `--list` shows the
-commands.
+to FOLDER/steps.tsv. A step that fails does not stop the others, but the exit code is 1; one that is not expected to
+end within the minutes left is skipped, and `--only` makes up for it later. `--quick` only shows that everything runs;
+`--list` shows the commands.
 """
 
 import argparse
@@ -53,8 +53,8 @@ def write_news(data: Path, folder: Path) -> list[str]:
     return ["--text", *map(str, files), "de"]
 
 
-def steps(data: Path, folder: Path, quick: bool) -> list[Step | None]:
-    """In order of importance. Pairs of the largest shape are a sixteenth of what `--pairs` says."""
+def steps(data: Path, folder: Path, quick: bool) -> list[Step]:
+    """In order of importance. Of the largest shape, `--pairs` means a sixteenth."""
     text = write_news(data, folder)
     pairs, repeat = (16, 1) if quick else (512, 3)
     some: list[object] = ["--repeat", repeat, "--pairs"]
@@ -82,7 +82,7 @@ def steps(data: Path, folder: Path, quick: bool) -> list[Step | None]:
             for engine, precision in (("torch", "auto"), ("ct2", "float32"))
         ),
         Step("ray", 1.5, script("cluster.py", "--pairs", 32 if quick else 1024)),
-        Step("peers-745M", 6, script("scoring.py", "--models", "745M", *some, 256)) if not quick else None,
+        *([] if quick else [Step("peers-745M", 6, script("scoring.py", "--models", "745M", *some, 256))]),
         Step("agreement", 6, script("precisions.py", *at, "--segments", 1 if quick else 60)),
         Step("scale", 5, script("scale.py", "--output", folder, *(["--quick"] if quick else []))),
     ]
@@ -114,14 +114,14 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="show the commands")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    chosen = [
-        step
-        for step in steps(Path(options.data), options.output, options.quick)
-        if step is not None and (options.only is None or step.name in options.only)
-    ]
+    known = steps(Path(options.data), options.output, options.quick)
+    if missing := sorted(set(options.only or ()) - {step.name for step in known}):
+        parser.error(f"no step {', '.join(missing)}; steps are {', '.join(step.name for step in known)}")
+    chosen = [step for step in known if options.only is None or step.name in options.only]
     if options.list:
         print(*(f"{step.minutes:4.1f} min  {step.name}: {shlex.join(step.words)}" for step in chosen), sep="\n")
         return
+    failed = False
     end = time.monotonic() + 60 * options.minutes
     with (options.output / "steps.tsv").open("a", encoding="utf-8") as table:
         for step in chosen:
@@ -134,7 +134,9 @@ def main() -> None:
             outcome = f"failed ({code})" if code else "ok"
             print(step.name, outcome, f"{seconds:.0f}", sep="\t", file=table, flush=True)
             if code:
+                failed = True
                 print(f"FAILED: see {options.output / step.name}.err", flush=True)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

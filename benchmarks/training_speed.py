@@ -1,4 +1,4 @@
-"""Tokens per second of `prism train` in bfloat16 beside float32: the same updates, in one process, interleaved by run.
+"""Tokens per second of `prism train` in bfloat16 beside float32: the same updates, one run after the other.
 
     python benchmarks/training_speed.py [--steps 6] [--width 512] [--layers 6] [--tokens 4000] [--data DIR]
 
@@ -37,16 +37,17 @@ class TimedLoop(Loop):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self.updates: list[tuple[float, int, float]] = []
+        self.updates: list[tuple[float, int]] = []
+        self.losses: list[float] = []
 
     def _update(self, update: Any, *rest: Any) -> None:
         start = time.perf_counter()
         super()._update(update, *rest)
-        self.updates.append((time.perf_counter() - start, update.tokens, 0.0))
+        self.updates.append((time.perf_counter() - start, update.tokens))
 
     def gradients(self, update: Any) -> dict[str, float]:
         sums = super().gradients(update)
-        self.losses = [*getattr(self, "losses", []), self._mean(sums, update.size)]
+        self.losses.append(self._mean(sums, update.size))
         return sums
 
 
@@ -129,7 +130,7 @@ def main() -> None:
         first = 0.0
         for precision in PRECISIONS:
             loop = train(options, data, Path(made) / precision, precision)
-            rate = statistics.median(tokens / seconds for seconds, tokens, _ in loop.updates[1:])
+            rate = statistics.median(tokens / seconds for seconds, tokens in loop.updates[1:])
             first = first or rate
             rows.append((precision, rate, rate / first, loop.losses[0], loop.losses[-1]))
     columns = (Column("precision"), number("tokens/s", 0), number("× float32", 2))
