@@ -49,8 +49,8 @@ def run(options: ExplainOptions, engine: EngineConfig, metric_options: dict[str,
 
 def _texts(options: ExplainOptions) -> tuple[str | None, str]:
     """Return the reference, if there is one, and the output."""
-    sides = [options.hypothesis and options.reference, options.ref, options.src]
-    given = sum(side is not None for side in sides)
+    first = None if options.hypothesis is None else options.reference
+    given = sum(side is not None for side in (first, options.ref, options.src))
     if not given:
         raise PrismError("pass a reference and an output, or an output and --ref or --src")
     if given > 1:

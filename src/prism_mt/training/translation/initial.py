@@ -67,9 +67,9 @@ def take_encoder(model: Transformer, name: str, vocabulary: Vocabulary, frozen: 
     own = {key: tensor for key, tensor in model.state_dict().items() if key.startswith(_SIDE)}
     fitting = {key: weights[key] for key, tensor in own.items() if key in weights and _fits(weights[key], tensor)}
     if theirs is not None and _EMBEDDING in weights and _EMBEDDING not in fitting:
-        rows = piece_rows(vocabulary, theirs, weights[_EMBEDDING])
-        if _fits(rows, own[_EMBEDDING]):
-            fitting[_EMBEDDING] = rows
+        shape = len(vocabulary), weights[_EMBEDDING].shape[1]
+        if shape == tuple(own[_EMBEDDING].shape):
+            fitting[_EMBEDDING] = piece_rows(vocabulary, theirs, weights[_EMBEDDING])
     left = [key for key in own if key not in fitting]
     if not fitting:
         raise PrismError(f"no weight of {name} matches the encoder of this architecture")
