@@ -1,7 +1,13 @@
 """The tool that loads a server notices what it looks for; `make hostile` runs it for ten minutes."""
 
+import http.client
+import urllib.error
+from email.message import Message
+from typing import Any
+
 import pytest
-from hostile.serve_load import Seen, difference, failed
+from hostile import serve_load
+from hostile.serve_load import Seen, ask, difference, failed
 
 GOOD = {"segments": [-1.0, -2.0], "signature": "made"}
 
@@ -39,3 +45,20 @@ def test_wrong_answers(answer: object, is_wrong: bool) -> None:
 def test_verdict(change: dict[str, int], stopped: float, verdict: list[str]) -> None:
     seen = Seen(**{"answers": 9, "attacks": 9, "memory": 1 << 29} | change)  # type: ignore[arg-type]
     assert failed(Seen(answers=1), seen, stopped) == verdict
+
+
+def test_an_error_whose_text_does_not_arrive_ends_no_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def read(self, size: int) -> bytes:
+            raise http.client.IncompleteRead(b"")
+
+        def close(self) -> None:
+            pass
+
+    def refuse(*arguments: Any) -> None:
+        raise urllib.error.HTTPError("", 503, "busy", Message(), Broken())  # type: ignore[arg-type]
+
+    monkeypatch.setattr(serve_load, "post", refuse)
+    trouble, details = ask(0, {}, {})
+    assert trouble == "missing"
+    assert details.startswith("503: IncompleteRead")

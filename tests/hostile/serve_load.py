@@ -101,11 +101,18 @@ def ask(port: int, body: Any, wanted: Any) -> tuple[str, str]:
         found = difference(post(port, "/score", body), wanted)
         return ("wrong", found) if found else ("", "")
     except urllib.error.HTTPError as error:
-        return "missing", f"{error.code}: {error.read(500).decode('utf-8', 'replace')}"
+        return "missing", f"{error.code}: {_reason(error)}"
     except (OSError, HTTPException) as error:
         return "missing", repr(error)
     except ValueError as error:
         return "wrong", f"not JSON: {error}"
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    try:
+        return error.read(500).decode("utf-8", "replace")
+    except (OSError, HTTPException) as trouble:  # it must not end the client: nobody would notice that it is gone
+        return repr(trouble)
 
 
 def difference(answer: Any, wanted: Any) -> str:
@@ -193,7 +200,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--hostile", type=int, default=3)
     options = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has it switched off, inherited
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if a shell started this in the background
     calm, seen, start = Seen(), Seen(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         stopped = load(folder, options.minutes, options.clients, options.hostile, calm, seen)
