@@ -36,7 +36,10 @@ def write_texts(data: Path, systems: int, copies: int, folder: Path) -> tuple[li
 
 
 def measure(command: list[str]) -> tuple[float, float, float]:
-    """Seconds, those of the processor, and peak memory in MB of a command."""
+    """Seconds, those of the processor, and peak memory in MB of a command, at least what this process has by now.
+
+    Linux counts the memory of the process that starts another as its, too.
+    """
     started = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -83,12 +83,12 @@ def main() -> None:
             render(Table(columns, tuple(rows), "`prism score` with a tiny model, every text different")),
             flush=True,
         )
-        draw(points, options.output / "scale.png")
         if options.compared:
             texts = write_texts(folder, options.compared, 3)
             seconds, cpu, memory = measure([*prism, "compare", "--metric", "bleu", "--no-language-check", *texts])
             row = (options.compared, 3, seconds, cpu, 1000 * cpu / options.compared / 3, memory)
             print(render(Table(columns, (row,), "`prism compare --metric bleu`")), flush=True)
+    draw(points, options.output / "scale.png")  # last: the memory of this process counts as that of what it starts
 
 
 if __name__ == "__main__":

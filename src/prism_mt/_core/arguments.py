@@ -61,7 +61,7 @@ _ELSEWHERE = {
     "test": "paired-ar paired-bs",
     "debug": "v verbose",
 }
-"""Options of other tools (sacreBLEU, COMET, compare-mt, mt-metrics-eval) for what this option does."""
+"""Our options, and what sacreBLEU, COMET, compare-mt and mt-metrics-eval call them."""
 
 
 class Parser(argparse.ArgumentParser):

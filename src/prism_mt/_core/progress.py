@@ -42,7 +42,7 @@ def counter(description: str, total: int | None = None) -> Iterator[Callable[[],
         TextColumn("{task.fields[computed]}"),
     )
     # rich passes what is printed meanwhile through its console, that is to standard error: on a terminal, so that the
-    # bar stays below it, but never what belongs into a file or a pipe. Without soft_wrap it would break long lines.
+    # bar stays below it, but never what belongs in a file or a pipe. Without soft_wrap it would break long lines.
     console = Console(stderr=True, soft_wrap=True)
     redirect = sys.stdout.isatty()
     with Progress(*columns, console=console, transient=True, redirect_stdout=redirect) as progress:

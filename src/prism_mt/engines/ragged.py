@@ -8,7 +8,7 @@ from torch import Tensor
 _WASTE = 4096
 """Padding in queries times keys that costs as much as a block of its own."""
 _LARGEST = 1 << 16
-"""Queries times keys of a block whose products, of all heads, are still near the processor when they are needed."""
+"""Queries times keys of the largest block whose products, of all heads, stay in the processor's cache."""
 
 
 class Ragged:
@@ -76,14 +76,11 @@ class Ragged:
 
         None where there is nothing to add.
         """
-        return [
-            torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill_(hidden, float("-inf"))[
-                :, None
-            ]
-            if hidden.any()
-            else None
-            for hidden in self._split(self._hidden)
-        ]
+        found: list[Tensor | None] = []
+        for hidden in self._split(self._hidden):
+            mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill_(hidden, float("-inf"))
+            found.append(mask[:, None] if hidden.any() else None)
+        return found
 
     def causal_masks(self, dtype: torch.dtype) -> list[Tensor | None]:
         """(1, T, T) of every block: nothing after a token is seen."""
