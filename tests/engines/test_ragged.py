@@ -35,7 +35,7 @@ def test_what_is_padded_comes_back(blocks: list[int] | None, multiple: int) -> N
     states = torch.randn(sum(LENGTHS), 6)
     padded = layout.pad(states)
     assert sum(len(block) for block in padded) == len(LENGTHS)
-    again = layout.unpad([block.unflatten(2, (2, 3)) for block in padded])
+    again = layout.unpad([block.view(*block.shape[:2], 2, 3) for block in padded])
     assert torch.equal(again, states)
     assert layout.positions.tolist() == [place for length in LENGTHS for place in range(length)]
     rows = [row for block in padded for row in block]
