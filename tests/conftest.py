@@ -12,9 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import their
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# A shell without job control starts what runs in its background with Ctrl-C switched off, and processes inherit that.
+# A shell without job control starts what runs in its background with Ctrl-C switched off, nohup does so with SIGHUP;
+# processes inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True, scope="session")

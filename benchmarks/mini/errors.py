@@ -76,10 +76,12 @@ def main() -> None:
     parser.add_argument("task", choices=["fit", "measure"])
     default = os.environ.get("PRISM_DATA", _ROOT.parent / "shared" / "data")
     parser.add_argument("--data", type=Path, default=default, help="folder with bitext/ and judgments/")
-    parser.add_argument("--model", default="mini", help="folder of the model (default: the embedded one)")
+    parser.add_argument("--model", default="mini", help="folder of the model (default of measure: mini)")
     parser.add_argument("--engine", default="torch")
     parser.add_argument("--precision", default="bfloat16")
     options = parser.parse_args()
+    if options.task == "fit" and options.model == "mini":
+        parser.error("fit writes into the model's folder: pass the --model that you made, not the embedded one")
     more = {"--model": options.model, "--engine": options.engine, "--precision": options.precision}
     digest = prism_mt.Runtime().model(options.model).digest[:12]
     print(f"{date.today()}, prism {prism_mt.__version__}, model {Path(options.model).name}@{digest}\n", flush=True)

@@ -11,7 +11,7 @@ from metaeval_data import Read
 from prism_mt._core.errors import PrismError
 from prism_mt.evaluation.judgments import Judgments, Texts
 from prism_mt.evaluation.mqm import score_from_errors
-from prism_mt.evaluation.overlap import warn_of_overlap
+from prism_mt.evaluation.overlap import segment_key, warn_of_overlap
 from prism_mt.evaluation.ranking_pairs import (
     RankedSegment,
     count_pairs,
@@ -26,6 +26,7 @@ from prism_mt.evaluation.ratings import Error, Ratings
 from prism_mt.evaluation.readers import read_judgments
 from prism_mt.models.resolve import open_model
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "wmt21-en-de" / "judgments.jsonl"
 PUBLISHED = {
     ("en-de", 5.0): (1411, 126_217),
     ("zh-en", 5.0): (1985, 164_137),
@@ -41,8 +42,13 @@ def test_published_counts(read: Read, lp: str, non_translation: float) -> None:
     assert (len(ranked), count_pairs(ranked)) == PUBLISHED[lp, non_translation]
 
 
-def test_the_embedded_model_has_learned_from_no_judgments() -> None:
-    assert not open_model("mini").judged
+def test_the_embedded_model_names_the_judged_segments_that_it_has_seen() -> None:
+    """They are of WMT20; those of WMT21, as in the bundled example, must stay good for tests."""
+    seen = open_model("mini").judged
+    assert len(seen) == 3020
+    example = read_judgments(EXAMPLE, pair="en-de").texts
+    assert example is not None
+    assert not {segment_key("en-de", source) for source in example.sources if source} & seen
 
 
 def rated(**given: dict[str, float]) -> Judgments:

@@ -171,9 +171,12 @@ def test_signature_names_what_changes_a_score(model: ModelDirectory) -> None:
 def test_signature_says_that_scores_in_8_bits_depend_on_the_batch(
     model: ModelDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Those of CTranslate2, that is: ours quantizes every token by itself."""
     scorer = opened(model)
     monkeypatch.setattr(scorer.engine, "dtype", "int8", raising=False)
-    assert "batch:varies" in scorer.signature().split("|")
+    for name, varies in (("ct2", True), ("torch", False)):
+        monkeypatch.setattr(scorer.engine, "name", name, raising=False)
+        assert ("batch:varies" in scorer.signature().split("|")) == varies
 
 
 def test_bad_weight() -> None:
