@@ -1,5 +1,6 @@
 """`prism rerank` with plain-text lists and with pseudo-references of their own."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,22 @@ def test_pseudo_references(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert capsys.readouterr().out.splitlines() == wanted
     found = rerank(CANDIDATES, pseudo_refs=REFERENCES, metric="chrf")
     assert [one[0].text for one in found] == wanted
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have no names here")
+def test_pseudo_references_from_a_pipe(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As the shell passes them with <(…): they can be read only once."""
+    candidates, references = (
+        write(tmp_path / name, *lists) for name, lists in (("c", CANDIDATES), ("r", REFERENCES))
+    )
+    reading, writing = os.pipe()
+    os.write(writing, Path(references).read_bytes())
+    os.close(writing)
+    words = ["rerank", candidates, "--candidates", "3", "--pseudo-refs", f"/dev/fd/{reading}", "--metric", "chrf"]
+    assert main(words) == 0
+    os.close(reading)
+    wanted = [best(*both) for both in zip(CANDIDATES, REFERENCES, strict=True)]
+    assert capsys.readouterr().out.splitlines() == wanted
 
 
 def test_sources_of_plain_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

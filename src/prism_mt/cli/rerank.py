@@ -1,6 +1,6 @@
 """`prism rerank`: choose the best of several translations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +12,15 @@ from prism_mt.cli.output import ListOptions
 from prism_mt.engines.config import resolve_engine
 from prism_mt.engines.factory import EngineConfig
 from prism_mt.evaluation.rerank import check_pseudo_references, check_rerank, rerank_with
-from prism_mt.generate.nbest import Record, fingerprint, open_lists, open_plain_lists, write_lists
+from prism_mt.generate.nbest import (
+    Lists,
+    PlainLists,
+    Record,
+    fingerprint,
+    open_lists,
+    open_plain_lists,
+    write_lists,
+)
 from prism_mt.generate.options import SearchConfig
 from prism_mt.generate.texts import open_translator
 from prism_mt.metrics.base import Languages, Metric
@@ -117,14 +125,14 @@ def _without_sampler(options: RerankOptions, metric_options: dict[str, Any]) -> 
 
 def _references(file: str, count: int) -> list[list[str]]:
     """Read pseudo-references; of plain text every segment has as many."""
-    lines = open_lines(file)
-    first = next(iter(lines), "")
-    if first.startswith("{"):
-        return [[one.text for one in record.hypotheses] for record in open_lists(file)]
-    total = lines.count()
-    if not total or total % count:
-        raise PrismError(f"{lines.name} has {total:,} lines, which is no multiple of {count:,} segments")
-    return [[one.text for one in record.hypotheses] for record in open_plain_lists(file, total // count)]
+    lines = open_lines(file)  # once: a pipe cannot be read again
+    lists: Iterable[Record] = Lists(lines)
+    if not next(iter(lines), "").startswith("{"):
+        total = lines.count()
+        if not total or total % count:
+            raise PrismError(f"{lines.name} has {total:,} lines, which is no multiple of {count:,} segments")
+        lists = PlainLists(lines, total // count)
+    return [[one.text for one in record.hypotheses] for record in lists]
 
 
 def _read(options: RerankOptions, metric: Metric) -> _Candidates:
